@@ -112,8 +112,8 @@ EVERY = [
                 "facts/test_counts.py::"
                 "test_every_message_is_found[6.1-v1-c2-capture-starts-late-LLC-llc_counts]"
             ),
-            "if (to->len < 4 || smcr_ib_operations[opcode].is_whole_send)",
-            "if (to->len < 4)",
+            "if (to->len < SMCR_GID_IPV4_LENGTH || smcr_ib_operations[opcode].is_whole_send)",
+            "if (to->len < SMCR_GID_IPV4_LENGTH)",
         ),
         (
             COUNTS,
@@ -1526,7 +1526,7 @@ EVERY = [
         (
             HOSTILE,
             "page-is-too-wide",
-            "dissectors/report/write/text.c",
+            "dissectors/report/write/text_lines.c",
             "malformed/test_hostile_reports.py::test_as_they_are[cdc-contradictions]",
             "that_fits(text, page->width - before)",
             "that_fits(text, page->width + before)",
@@ -1665,7 +1665,7 @@ EVERY = [
         (
             NAMES,
             "dumps-of-another-time",
-            "dissectors/state/flow/told_flow.c",
+            "dissectors/state/flow/told/told_judge.c",
             "facts/test_hosts.py::test_a_dump_of_another_time_is_not_believed",
             "return may_be_older(socket, &ring, stream->prod, sender) &&",
             "return (may_be_older(socket, &ring, stream->prod, sender) || 1) &&",
@@ -1673,7 +1673,7 @@ EVERY = [
         (
             NAMES,
             "dumps-far-behind-the-wire",
-            "dissectors/state/flow/told_flow.c",
+            "dissectors/state/flow/told/told_judge.c",
             "facts/test_hosts.py::test_a_dump_far_behind_the_wire_is_not_believed",
             "i < 2 && sender->mark_time[i]",
             "i < 2 && !sender->mark_time[i]",
@@ -1689,7 +1689,7 @@ EVERY = [
         (
             NAMES,
             "tokens-of-two",
-            "dissectors/state/flow/told_flow.c",
+            "dissectors/state/flow/told/told_report.c",
             "facts/test_hosts.py::test_two_sockets_with_one_token[late-one]",
             "before->reported.is_from_file || before->dump == dump",
             "before->reported.is_from_file",
@@ -1697,7 +1697,7 @@ EVERY = [
         (
             NAMES,
             "used-again",
-            "dissectors/state/flow/told_flow.c",
+            "dissectors/state/flow/told/told_message.c",
             "facts/test_hosts.py::test_a_token_that_is_used_again",
             "!socket->reported.is_from_file && !socket->conn && may_follow(arrival, socket, cdc)",
             "!socket->reported.is_from_file && may_follow(arrival, socket, cdc) && !socket->conn",
@@ -1721,7 +1721,7 @@ EVERY = [
         (
             NAMES,
             "read-before-it-was-written",
-            "dissectors/state/flow/told_flow.c",
+            "dissectors/state/flow/told/told_judge.c",
             "unit/test_conn.c",
             "return unread >= 0 && unread <= size;",
             "return unread <= size;",
@@ -1729,7 +1729,7 @@ EVERY = [
         (
             NAMES,
             "directions-of-other-connections",
-            "dissectors/state/flow/told_flow.c",
+            "dissectors/state/flow/told/told_judge.c",
             "unit/test_conn.c",
             "return unread >= 0 && unread <= size;",
             "return unread >= 0;",

@@ -32,6 +32,7 @@ WORDS = {
     "state/rules": "breach rules",
     "state/rules/links": "",
     "state/flow/writes": "cost orphan window write",
+    "state/flow/told": "",
     "state/flow": "outcome tapped",
     "timeline": "interval timeline",
     ".": "dissector field value",

@@ -6,8 +6,8 @@
 
 #include "cdc_conn.h"
 
-#include "told_flow.h"
 #include "state/evidence/evidence.h"
+#include "state/flow/told/told.h"
 #include "state/model/store.h"
 
 #define HALVES_MAX 256 /* maximum number of connections in `one_direction_conns` of a link group */
@@ -210,16 +210,6 @@ was_taken_in_before(const smcr_arrival_t *arrival)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT;
 }
 
-/* Whether the connection had begun when the packet was sent. An earlier packet with the same token
- * may belong to another connection. `conn`: NULL gives false. */
-static bool
-had_begun(const smcr_conn_t *conn, const smcr_arrival_t *arrival)
-{
-    const smcr_qp_t *qp = arrival->qp;
-
-    return conn && smcr_point_is_before(&conn->side[qp->side].valid_from, qp, arrival->psn);
-}
-
 /* A message that was taken in before the connection with this token began belongs to none. */
 smcr_conn_t *
 smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
@@ -228,7 +218,7 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, cdc->token);
 
     if (was_taken_in_before(arrival))
-        return had_begun(conn, arrival) ? conn : NULL;
+        return smcr_conn_had_begun(conn, qp, arrival->psn) ? conn : NULL;
     if (conn && conn->side[qp->side].token_shared)
         return NULL;
     if (!conn || smcr_evidence_is_over(arrival, conn, cdc))

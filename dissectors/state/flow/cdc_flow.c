@@ -11,7 +11,7 @@
 #include "cdc_flow.h"
 #include "cdc_element.h"
 #include "exchange.h"
-#include "told_flow.h"
+#include "state/flow/told/told.h"
 #include "state/flow/writes/writes.h"
 #include "state/model/store.h"
 #include "state/rules/rules.h"
@@ -470,7 +470,7 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 
 /* Keeps the producer cursor of the message as a mark (`mark_prod`), if the last mark is at least
  * SMCR_TIME_DISORDER older. Two marks are kept. Cursors that a host reports over netlink are
- * compared with the marks (told_flow.c): the report has to include a message that came well before
+ * compared with the marks (told_judge.c): the report has to include a message that came well before
  * the report. */
 static void
 mark_producer_cursor(smcr_conn_side_t *side, smcr_cursor_t prod)

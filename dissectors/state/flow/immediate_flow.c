@@ -123,16 +123,6 @@ comes_now(const smcr_arrival_t *arrival)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_WAITS;
 }
 
-/* Whether the connection had begun when the packet was sent. */
-static bool
-had_begun(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_qp_t *qp = arrival->qp;
-
-    return comes_now(arrival) ||
-           smcr_point_is_before(&conn->side[qp->side].valid_from, qp, arrival->psn);
-}
-
 /* The connection that the token in the immediate data names: `user`, if its token has this lowest
  * byte, or else the connection of the group whose whole alert token has this value. NULL: there is
  * none, two open connections have the token, or the connection began after the packet was sent. */
@@ -143,8 +133,9 @@ find_named(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_cdc_imme
     smcr_conn_t *conn =
         user && names(user, qp->side, read)
             ? user : smcr_conn_find(arrival->state, qp->link->lgr, qp->side, read->token);
+    bool had_begun = comes_now(arrival) || smcr_conn_had_begun(conn, qp, arrival->psn);
 
-    return conn && !conn->side[qp->side].token_shared && had_begun(arrival, conn) ? conn : NULL;
+    return conn && !conn->side[qp->side].token_shared && had_begun ? conn : NULL;
 }
 
 /* Whether the WRITE may go to the element of `named`. `user`: the connection that the RKey and the

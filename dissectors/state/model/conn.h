@@ -276,6 +276,14 @@ smcr_conn_began_before_capture(const smcr_conn_t *conn)
     return !conn->has_synack && !conn->option_syn && !conn->clc_types_received;
 }
 
+/* Whether the connection had begun when the packet to `qp` with the number `psn` was sent. An
+ * earlier packet with the same token may belong to another connection. `conn` NULL gives false. */
+static inline bool
+smcr_conn_had_begun(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    return conn && smcr_point_is_before(&conn->side[qp->side].valid_from, qp, psn);
+}
+
 /* Notes that something points to the connection which may outlive it: the connection stays as long
  * as the capture file. NULL changes nothing. */
 static inline void

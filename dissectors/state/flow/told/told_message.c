@@ -1,0 +1,248 @@
+/* CDC messages after a host's report of their socket: which socket they belong to, and whether they
+ * contradict the report.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "state/flow/writes/writes.h"
+#include "state/model/store.h"
+#include "told.h"
+#include "told_conn.h"
+#include "told_judge.h"
+
+#define SOCKETS_MAX 4096 /* maximum number of sockets that are compared with one CDC message */
+
+static const char told_later[] = "The position in the stream is below the one that a host has "
+                                 "reported";
+
+/* Whether the message can follow the report of `socket`, whose host receives the message: its
+ * producer cursor is at most one round of the element after the reported one. If the cursor is
+ * before the reported one, though the message came after the report, the report is wrong and is not
+ * used any more. */
+static bool
+may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_told_socket_t *told = &socket->reported;
+    const smcr_ring_t ring = {told->size[SMCR_TOLD_OWN], 0};
+    int64_t ahead = smcr_ring_distance(&ring, told->rx_prod, cdc->prod);
+
+    if (ahead < 0 && !socket->is_contradicted && arrival->when.time > socket->time)
+        smcr_state_told_disbelieve(arrival, socket, told_later);
+    return !socket->is_contradicted && ahead >= 0 && ahead <= ring.size &&
+           smcr_state_told_has_role(qp->link->lgr, told, qp->side);
+}
+
+/* Whether the message is the next one that the host of the socket sends on the socket's connection:
+ * its producer cursor `prod` is the reported one plus the bytes of the RDMA WRITEs right before the
+ * message, whose connection is not known. Example: at the time of the report the host had written
+ * up to 1000; then a WRITE of 200 bytes and a CDC message with the cursor 1200 follow. */
+static bool
+is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, smcr_cursor_t prod)
+{
+    const smcr_ring_t ring = {socket->reported.size[SMCR_TOLD_PEER], 0};
+    int64_t unexplained = smcr_ring_distance(&ring, socket->reported.tx_prod, prod);
+    smcr_psn_t psn = arrival->psn;
+
+    for (unsigned back = 1; unexplained > 0; back++) {
+        const smcr_write_t *write = smcr_write_recent(arrival->qp, back);
+        if (!write || write->conn || write->first_psn + write->packets != psn)
+            break;
+        unexplained -= write->length;
+        psn = write->first_psn;
+    }
+    return unexplained == 0;
+}
+
+/* Whether the socket may have sent a message from the host with this GID. Three conditions: 1. its
+ * report is not contradicted; 2. its dump is complete; 3. the other host has not reported the other
+ * end. */
+static bool
+is_candidate(const smcr_socket_t *socket, const uint8_t *gid)
+{
+    return !socket->is_contradicted && !socket->mirror && socket->dump_end_frame &&
+           smcr_gid_is_same(socket->reported.gid[SMCR_TOLD_OWN], gid);
+}
+
+/* The only socket of the sending host that can have sent the message (is_next_message_of()). NULL:
+ * there is none, there are several, or there are more than SOCKETS_MAX sockets to compare. */
+static smcr_socket_t *
+socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const uint8_t *gid = smcr_qp_peer(arrival->qp)->key.gid;
+    smcr_socket_t *found = NULL, *socket = smcr_socket_newest(arrival->state);
+    unsigned looked_at = 0;
+
+    for (; socket; socket = socket->older) {
+        if (++looked_at > SOCKETS_MAX)
+            return NULL;
+        if (!is_candidate(socket, gid) || !is_next_message_of(arrival, socket, cdc->prod))
+            continue;
+        if (found)
+            return NULL;
+        found = socket;
+    }
+    return found;
+}
+
+/* Whether a message to `qp` can belong to `socket`, whose host is the sender. If the socket has a
+ * connection, the connection must be in the group of `qp`, and must not have a token for the side
+ * of `qp` yet. Otherwise the reported role must fit. `side`: side of the sender. */
+static bool
+may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
+{
+    const smcr_conn_t *conn = smcr_conn_merged(socket->conn);
+    const smcr_conn_t none = {.lgr = qp->link->lgr};
+
+    if (conn)
+        return conn->lgr == qp->link->lgr && !conn->side[qp->side].has_token;
+    return smcr_state_told_is_like(&socket->reported, &none, side);
+}
+
+/* A socket of the receiver's host with the token of the message is the receiving end. If this
+ * socket has a connection already, the socket has ended, and the token names a newer one, so the
+ * result is NULL. If no socket has the token, the message may belong to a socket of the sender's
+ * host. */
+smcr_socket_t *
+smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, cdc->token);
+
+    *side = qp->side;
+    if (socket) {
+        bool follows =
+            !socket->reported.is_from_file && !socket->conn && may_follow(arrival, socket, cdc);
+        return follows ? socket : NULL;
+    }
+    if (!arrival->state->sockets)
+        return NULL;
+    *side = !qp->side;
+    socket = socket_of_sender(arrival, cdc);
+    return socket && may_send_for(socket, qp, *side) ? socket : NULL;
+}
+
+smcr_conn_t *
+smcr_state_report_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
+{
+    const smcr_socket_t *mirror = socket->mirror;
+    smcr_conn_t *conn = socket->conn;
+
+    if (!conn && mirror)
+        conn = mirror->conn;
+    conn = smcr_conn_merged(conn);
+    bool fits =
+        conn && conn->lgr == arrival->qp->link->lgr && !conn->side[arrival->qp->side].has_token;
+    return fits ? conn : NULL;
+}
+
+void
+smcr_state_report_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn,
+                       int side)
+{
+    if (!conn->side[side].has_token)
+        smcr_conn_set_token(arrival->state, conn, side, socket->reported.token);
+    smcr_state_told_name(arrival, socket, conn, side);
+}
+
+/* Only the first message of a direction can refute the report: later ones have gone on from
+ * there. */
+void
+smcr_state_report_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_stream_t *stream = &conn->side[qp->side].in;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side];
+
+    bool is_first = conn->socket && !sender->last_cdc_frame && !cdc->lacks_prod;
+
+    if (is_first && stream->positions_known &&
+        smcr_ring_distance(&stream->ring, stream->prod, cdc->prod) < 0)
+        smcr_state_told_disbelieve(arrival, conn->socket, told_later);
+}
+
+void
+smcr_state_report_fallback(smcr_conn_t *conn, smcr_conn_t *known)
+{
+    if (!known->fallback.kind && !known->confirm_frame)
+        known->fallback = conn->fallback;
+    conn->merged_into = known;
+}
+
+/* Whether the line `told` of a smcss file is from the host that receives the message, at `qp`. If
+ * the connection has a name and the roles are known, the role in the line decides; otherwise the
+ * GID in the line decides. */
+static bool
+is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, const smcr_qp_t *qp)
+{
+    if (!conn->socket || conn->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        return smcr_gid_is_same(told->gid[SMCR_TOLD_OWN], qp->key.gid);
+    return (conn->lgr->server == qp->side) == told->is_server;
+}
+
+/* Stops using `socket`, a line of a smcss file that contradicts the connection. If another line is
+ * the only source of the group's roles, and the two lines contradict each other, it is not known
+ * which line is right, so that line is not used either. `host`: side of the line's host.
+ * `is_other`: `socket` has named another connection before, so it stays in use. */
+static void
+disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int host,
+                bool is_other)
+{
+    smcr_socket_t *other = conn->lgr->role_source_file;
+
+    if (other && !smcr_state_told_has_role(conn->lgr, &socket->reported, host))
+        smcr_state_told_disbelieve(arrival, other, SMCR_STATE_TOLD_OTHERS);
+    if (!is_other && other != socket)
+        smcr_state_told_disbelieve(arrival, socket, SMCR_STATE_TOLD_OTHERS);
+}
+
+/* Whether the mirror of `socket` allows that `socket` belongs to `conn`: the mirror has no
+ * connection, has `conn`, or has the other direction of `conn`. `host`: side of the host of
+ * `socket`. */
+static bool
+mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
+{
+    const smcr_conn_t *mirror = socket->mirror ? smcr_conn_merged(socket->mirror->conn) : NULL;
+
+    return !mirror || mirror == conn ||
+           smcr_state_told_two_directions(conn, mirror, host, &socket->reported);
+}
+
+/* Called after a CDC message of the connection. Compares the connection with `socket`, a line of a
+ * smcss file that has the token of the connection. A file has no time, so its cursors do not prove
+ * the connection. The token proves the connection under two conditions: 1. no other connection has
+ * this token; 2. nothing contradicts the line or its mirror. Then the connection gets the name of
+ * the socket. */
+static void
+compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn)
+{
+    const smcr_told_socket_t *told = &socket->reported;
+    int side = arrival->qp->side;
+    bool to_host = is_line_of_receiver(told, conn, arrival->qp);
+    int host = to_host ? side : !side;
+    bool is_other = socket->conn && smcr_conn_merged(socket->conn) != conn;
+
+    if (!smcr_state_told_is_like(told, conn, host))
+        disbelieve_line(arrival, socket, conn, host, is_other);
+    else if (is_other)
+        smcr_state_told_disbelieve(arrival, socket, "Two connections have this token");
+    else if (!smcr_state_told_cursors_fit(told, &conn->side[!side], to_host))
+        smcr_state_told_disbelieve(arrival, socket, SMCR_STATE_TOLD_CURSORS);
+    else if (mirror_agrees(socket, conn, host))
+        smcr_state_told_name(arrival, socket, conn, host);
+}
+
+void
+smcr_state_report_compare(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    uint32_t token = conn->side[qp->side].token;
+    smcr_socket_t *socket =
+        conn->socket ? conn->socket : smcr_socket_of_token(arrival->state, qp->key.gid, token);
+
+    if (!socket || socket->is_contradicted)
+        return;
+    if (socket->reported.is_from_file)
+        compare_with_file(arrival, socket, conn);
+    else if (!socket->conn && smcr_state_told_is_like(&socket->reported, conn, qp->side))
+        smcr_state_told_judge_cursors(arrival, socket, conn, qp->side);
+}
