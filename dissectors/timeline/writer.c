@@ -43,6 +43,29 @@ smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32
 
 /* ---- packets ---- */
 
+/* Whether the writer sent another captured WRITE after the WRITE packet of `step`, which the capture
+ * or the network has out of order. */
+static bool
+was_overtaken(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer)
+{
+    const smcr_record_t *record = step->packet->record;
+
+    return record->order == SMCR_FLOW_IS_LATE && writer->last_write_link == record->link &&
+           smcr_psn_distance(step->packet->roce->psn, writer->last_write_psn) > 0;
+}
+
+/* Notes in the timeline of the writer that the WRITE packet of `step` is the last WRITE. `acked`:
+ * its acknowledgement, as in smcr_timeline_sent_t. */
+static void
+note_last_write(const smcr_timeline_step_t *step, smcr_timeline_writer_t *writer,
+                const smcr_ack_t *const *acked)
+{
+    writer->last_write = step->packet->when;
+    writer->last_write_link = step->packet->record->link;
+    writer->last_write_psn = step->packet->roce->psn;
+    writer->request_acked = acked;
+}
+
 /* Notes in the timeline of the writer that the WRITE packet of `step` carries data. `range`: place
  * of the data in the stream. `sent`: what is kept of the packet. `is_in_order`: no packet is
  * missing before the packet. */
@@ -60,9 +83,9 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
     writer->written = MAX(writer->written, sent->end);
     writer->misses_first |= !writer->has_written && !is_first;
     writer->has_written = true;
-    writer->last_write = step->packet->when;
     writer->write_end = range.known && is_in_order ? sent->end : UINT64_MAX;
-    writer->request_acked = sent->acked;
+    if (!was_overtaken(step, writer))
+        note_last_write(step, writer, sent->acked);
     if (range.known)
         smcr_timeline_note_rewritten(writer, record->link, range.position);
 }

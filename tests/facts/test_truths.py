@@ -178,6 +178,18 @@ ONCE_SAID_OF = [
 # The same of what is not one message in one segment, of what comes again, of connections that hosts
 # tell of; and what nothing tells
 ONCE_SAID_IN_TURN = [
+    (
+        "the last WRITE, though the capture has an earlier one after it",
+        "roce-ipv6",
+        "swapped",
+        "every pair from 1",
+    ),
+    (
+        "an update of a message whose first packet comes after a gap of the whole capture",
+        "6.12-v2-n-lossy",
+        "thinned",
+        "without one RoCE packet of 7",
+    ),
     ("data on TCP, though they are a part of a message", "clc-split-segments", "30 %", "seed 0"),
     (
         "data on TCP, though their message is cut before its length",

@@ -142,6 +142,7 @@ FRAMES = [
 REASON, STREAM = "smcr.fallback.reason", "tcp.stream"
 CAUSE, NO_CAUSE = "smcr.resent.cause", "1"  # of a retransmission; it is not known
 COPY = "smcr.duplicate"  # of which frame
+AHEAD = "smcr.packet_ahead"  # packets before it are missing
 CAUSES_COUNTED = ("nak", "icrc", "rnr", "read", "timeout")
 # Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells
 # them from all others:
@@ -329,7 +330,7 @@ OF_LATE_COPIES = {
     "told_otherwise",
 }
 # What a message says, whichever of its packets is taken in: the one that it was sent in first, or a
-# retransmission.
+# retransmission. If the first one comes after a gap of the whole capture, neither says this.
 OF_A_MESSAGE = {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update"}
 # Findings on who waited for whom.
 OF_WAITS = {"buffer_full", "slow_reader"}
@@ -537,7 +538,10 @@ def of_frames(before, after, but, packets, times):
                     or field in truth
                     or SAID_WITHIN.get(field, set()) & truth.keys()
                     or begun.get(field, frame) < frame
-                    or (field in OF_A_MESSAGE and any(field in other for other in first))
+                    or (
+                        field in OF_A_MESSAGE
+                        and any({field, AHEAD} & other.keys() for other in first)
+                    )
                 )
             yield Statement(
                 f"frame {frame}", field, sorted(truth.get(field, ())), sorted(texts), right
