@@ -140,6 +140,8 @@ typedef struct {
                                               the peer's last captured packet */
     uint32_t retransmitted_psn; /* PSN of the writer's last retransmission, 24 bits; set with
                                    `retransmitted` */
+    const smcr_step_back_t *needless_step; /* last step back in which the writer retransmitted a
+                                              packet that was acknowledged before; NULL: none */
     /* points to the acknowledgement of the last packet that may end a request of the writer's
      * application: a WRITE with data, or a CDC message that announces data. NULL: not known */
     const smcr_ack_t *const *request_acked;

@@ -115,7 +115,8 @@ prolong_retransmissions(smcr_interval_t *retransmitted, smcr_when_t first, smcr_
  * An acknowledgement that is missing may have covered the packet before: then no side waited for
  * the retransmission. It may be missing in a gap that has already come, if the first transmission
  * came before the end of this gap. Or it may be missing in a gap that shows later
- * (`retransmitted_unheard`). */
+ * (`retransmitted_unheard`). Or the writer has retransmitted an acknowledged packet in the same step
+ * back: acknowledgements were under way when its timer ran out, and the next one may be missing. */
 static void
 note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
 {
@@ -125,7 +126,10 @@ note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
     bool is_proven = was_needed(step, first);
     bool is_in_gap =
         writer->acks_missing.frame && first.time < step->timeline->writer[!sender].gap_noticed.time;
-    bool may_miss_ack = is_in_gap || !smcr_timeline_hears_acks(step->timeline, sender);
+    const smcr_step_back_t *back = step->packet->record->step;
+    bool is_after_needless = back && back == writer->needless_step;
+    bool may_miss_ack =
+        is_in_gap || is_after_needless || !smcr_timeline_hears_acks(step->timeline, sender);
 
     for (int side = 0; side < 2; side++) {
         if (is_proven)
@@ -148,6 +152,8 @@ smcr_timeline_take_retransmission(const smcr_timeline_step_t *step)
 
     if (smcr_record_misses_first(record))
         take_missing_first(step);
+    if (record->was_acked)
+        step->timeline->writer[side].needless_step = record->step;
     smcr_when_t first = find_first_transmission(&step->timeline->writer[side], record);
 
     if (!first.frame)

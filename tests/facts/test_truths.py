@@ -179,6 +179,12 @@ ONCE_SAID_OF = [
 # tell of; and what nothing tells
 ONCE_SAID_IN_TURN = [
     (
+        "a retransmission, though its step back begins with an acknowledged packet",
+        "http11-smcr",
+        "5 %",
+        "seed 18",
+    ),
+    (
         "the last WRITE, though the capture has an earlier one after it",
         "roce-ipv6",
         "swapped",
@@ -359,6 +365,12 @@ NEVER_OPEN = {
     "smcr.response_in",
 }
 ONCE_SAID_OF_LLC = [
+    (
+        "unread bytes, though false requests covered the reader's missing message",
+        "peer-same-rkeys",
+        "block",
+        "without 42 to 51",
+    ),
     (
         "the client's reason as the server's, though the roles are not known",
         "7.2-v2-w-smc-unloaded-server",
