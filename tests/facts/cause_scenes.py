@@ -621,6 +621,28 @@ def late_two_tokens(capture):
     capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
 
 
+def late_truncated(capture):
+    """The capture begins after the link group, with 96 bytes of each frame: CLC names no token."""
+    first = begun(capture)
+    start = len(capture.frames)
+    second = second_of(first)
+    talk(second)
+    second.close()
+    del capture.frames[:start]
+    capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
+
+
+def left_over(capture):
+    """A queue pair from before the capture retransmits in vain: its host has no RoCE device any
+    more. So a new connection falls back."""
+    connection = begun(capture)
+    talk(connection)
+    start = len(capture.frames)
+    again(capture, [*burst(connection, 1000), connection.cdc("client", ack=False)], times=4)
+    del capture.frames[:start]
+    decline(capture, NO_DEVICE, sport=40055)
+
+
 def late_slow_reader(capture):
     """The capture begins in the middle: no message tells the size of the buffer, which the client's
     data go round. Then the server's program reads nothing for 6 s."""
@@ -1111,6 +1133,8 @@ SCENES = {
         "doubled_capture_without_ids",
         "late_capture",
         "late_two_tokens",
+        "late_truncated",
+        "left_over",
         "late_slow_reader",
         "early_end",
         "other_programs",

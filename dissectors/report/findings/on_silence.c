@@ -606,9 +606,26 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
                        "%s", silence_text(finder, host));
 }
 
+/* Whether the flow is left from before the capture: no connection that began in the capture used
+ * its link group. Its trouble is not that of the connections which the capture shows from their
+ * begin. */
+static bool
+is_left_over(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_link_group_t *group = smcr_finding_flow_owner(finder, flow).group;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        bool is_of_group = group && conn->link_group == group->index;
+        if (is_of_group && conn->began_before == SMCR_FIGURE_NO)
+            return false;
+    }
+    return true;
+}
+
 /* Finding: most packets of a flow are retransmissions, and the capture has no packet of the reverse
  * direction at all. The capture may have only one direction, so nothing proves that the peer was
- * silent. The finding describes the flow with the most retransmissions. */
+ * silent. The finding describes the flow with the most retransmissions. A flow that is left from
+ * before the capture comes after the troubles of later connections. */
 static void
 find_unheard(smcr_finder_t *finder)
 {
@@ -629,7 +646,8 @@ find_unheard(smcr_finder_t *finder)
                         .kind = SMCR_FIGURE_FOUND_NOT_HEARD,
                         .count = count,
                         .when = smcr_finder_notice(finder, "smcr.packet_retransmitted").first,
-                        .filter = "smcr.retransmission"},
+                        .filter = "smcr.retransmission",
+                        .rank = is_left_over(finder, worst) ? SMCR_FINDING_BY_LATE_START : 0},
                     "No packet from %s%s to %s is captured; %s of %s to this queue pair are "
                     "retransmissions: %s%s",
                     smcr_words_queue_pair(finder->scope, worst->dst, worst->dst_qpn),
