@@ -607,6 +607,17 @@ def late_capture(capture):
     del capture.frames[:late]
 
 
+def client_alone(capture):
+    """The capture has only what the client's host sends, and begins after the link group."""
+    first = begun(capture)
+    del capture.frames[:]
+    connection = second_of(first)
+    talk(connection, times=2)
+    connection.close()
+    own = bytes.fromhex(CLIENT.mac.replace(":", ""))
+    capture.frames = [each for each in capture.frames if each[1][6:12] == own]
+
+
 def late_two_tokens(capture):
     """The capture begins in the middle of two connections. The tokens of their ends differ, so only
     the cursors show which two directions are one connection."""
@@ -1132,6 +1143,7 @@ SCENES = {
         "doubled_capture",
         "doubled_capture_without_ids",
         "late_capture",
+        "client_alone",
         "late_two_tokens",
         "late_truncated",
         "left_over",
