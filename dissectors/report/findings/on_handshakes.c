@@ -78,31 +78,89 @@ cause_of_silence(const smcr_finder_t *finder)
     return ": no answer to SYNs with the SMC-R option: host down, or a firewall";
 }
 
-#define SOON (2 * SMCR_TIME_SECOND) /* shorter than the timeouts of CLC: a handshake may go on */
-
-/* Returns why the outcome of handshakes is not known, as the rest of a sentence, if all of them
- * have the same reason: no RoCE packet after the CLC Confirm is recognized; or the capture ends
- * soon after their last packet. Else "". */
-static const char *
-cause_of_unknown(const smcr_finder_t *finder)
+/* Whether only RoCE packets of the connection are known, and it did not begin before the capture:
+ * its CLC messages are missing or truncated. */
+static bool
+is_unnamed(const smcr_entry_connection_t *conn)
 {
-    uint64_t end = finder->report->capture.last_time, longest = 0;
-    bool are_confirmed = true;
+    bool is_of_roce = conn->outcome == SMCR_FIGURE_OUTCOME_SMCR && !conn->client.addr &&
+                      conn->tcp_stream == SMCR_FIGURE_UNKNOWN;
+
+    return is_of_roce && conn->began_before != SMCR_FIGURE_YES;
+}
+
+/* Returns text about unnamed connections (is_unnamed()): they are probably those of which only the
+ * handshake is known. "" if there are none, or if the CLC messages of a handshake name its alert
+ * tokens: then they are not truncated, and would name the RoCE packets. */
+static const char *
+unnamed_text(const smcr_finder_t *finder)
+{
+    const smcr_entry_connection_t *first = NULL;
+    uint64_t count = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (!is_unfinished(conn))
-            continue;
-        are_confirmed &= conn->setup.confirm_s != SMCR_FIGURE_UNKNOWN;
-        longest = MAX(longest, end > conn->last_frame.time ? end - conn->last_frame.time : 0);
+        if (is_unfinished(conn) && (conn->tokens.client || conn->tokens.server))
+            return "";
+        if (is_unnamed(conn) && !count++)
+            first = conn;
     }
-    if (are_confirmed)
-        return "; no RoCE packet after the CLC Confirm is recognized";
-    if (end == SMCR_FIGURE_UNKNOWN || longest >= SOON)
+    if (!count)
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              ", since CLC messages are truncated; probably the same as %s",
+                              smcr_words_connections(finder->scope, first, count));
+}
+
+/* Whether only one direction of the TCP connection is captured. */
+static bool
+has_one_direction(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows)
+        if (flow->tcp_stream == conn->tcp_stream)
+            return !smcr_figure_or_zero(flow->up.packets) ||
+                   !smcr_figure_or_zero(flow->down.packets);
+    return false;
+}
+
+#define SOON (2 * SMCR_TIME_SECOND) /* shorter than the timeouts of CLC: a handshake may go on */
+
+/* Returns "; the capture ends 39 ms after the last packet": `longest`, nanoseconds, from the last
+ * packet of a handshake to the end of the capture. "" if a handshake would not go on for so long.
+ */
+static const char *
+end_of_capture_text(const smcr_finder_t *finder, uint64_t longest)
+{
+    if (finder->report->capture.last_time == SMCR_FIGURE_UNKNOWN || longest >= SOON)
         return "";
     if (longest < SMCR_TIME_MILLISECOND)
         return "; the capture ends with the last packet";
     return wmem_strdup_printf(finder->scope, "; the capture ends %s after the last packet",
                               smcr_words_duration(finder->scope, longest));
+}
+
+/* Returns why the outcome of handshakes is not known, as the rest of a sentence, if all of them
+ * have the same reason: no RoCE packet after the CLC Confirm is recognized; only one direction of
+ * TCP is captured; or the capture ends soon after their last packet. Else "". */
+static const char *
+cause_of_unknown(const smcr_finder_t *finder)
+{
+    uint64_t end = finder->report->capture.last_time, longest = 0;
+    bool are_confirmed = true, are_halves = true;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!is_unfinished(conn))
+            continue;
+        are_halves = are_halves && has_one_direction(finder, conn);
+        are_confirmed &= conn->setup.confirm_s != SMCR_FIGURE_UNKNOWN;
+        longest = MAX(longest, end > conn->last_frame.time ? end - conn->last_frame.time : 0);
+    }
+    if (are_confirmed)
+        return wmem_strdup_printf(finder->scope,
+                                  "; no RoCE packet after the CLC Confirm is recognized%s",
+                                  unnamed_text(finder));
+    if (are_halves)
+        return "; only one direction of TCP is captured";
+    return end_of_capture_text(finder, longest);
 }
 
 /* ---- TCP ends the handshake ---- */

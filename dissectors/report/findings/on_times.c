@@ -263,6 +263,15 @@ needed_buffer_size(const wait_t *wait)
     return size;
 }
 
+/* Whether the path is the cause of the wait, and a larger buffer would suffice. */
+static bool
+would_larger_buffer_help(const wait_t *wait)
+{
+    bool knows_path = wait->round_trip && wait->buffer_size != SMCR_FIGURE_UNKNOWN;
+
+    return has_long_path(wait) && knows_path && needed_buffer_size(wait) > wait->buffer_size;
+}
+
 /* Returns "; longest wait 10.7 s". Returns "" if the sentence has that time already: a single wait
  * is 90 % or more of the whole time, or the reader's program stopped once. */
 static const char *
@@ -325,13 +334,11 @@ queue_text(const smcr_finder_t *finder, const wait_t *wait)
 static const char *
 cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
-    bool knows_path = wait->round_trip && wait->buffer_size != SMCR_FIGURE_UNKNOWN;
-
     if (is_unheard(wait))
         return unheard_text(finder, wait);
     if (!has_slow_reader(wait) && has_queue(wait))
         return queue_text(finder, wait);
-    if (!has_long_path(wait) || !knows_path || needed_buffer_size(wait) <= wait->buffer_size)
+    if (!would_larger_buffer_help(wait))
         return longest_text(finder, wait);
     return wmem_strdup_printf(finder->scope,
                               "; %s would suffice (ACK times both ways add up to %s)",

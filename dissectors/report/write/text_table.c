@@ -177,7 +177,7 @@ text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
     if (cell->is_of_tcp)
         return "n/a";
     if (cell->NUMBER == SMCR_FIGURE_UNKNOWN)
-        return kind == SMCR_TABLE_NUMBER ? "" : "?";
+        return "?";
     if (kind == SMCR_TABLE_NUMBER)
         return wmem_strdup_printf(scope, "%" PRIu64, cell->NUMBER);
     if (cell->at_least)
@@ -236,14 +236,22 @@ fits(const columns_t *table)
     return length <= SMCR_PAGE_WIDTH;
 }
 
-/* Whether a cell of the chosen rows has the sign, such as "≤". Texts of peers are not examined.
- * `lines`: as in measure(). */
+/* Whether a cell has the sign, such as "≤". The sign "-" has a cell of its own: in other cells it
+ * is a minus. */
+static bool
+is_sign_of(const char *sign, const char *cell)
+{
+    return strcmp(sign, "-") == 0 ? strcmp(cell, sign) == 0 : strstr(cell, sign) != NULL;
+}
+
+/* Whether a cell of the chosen rows has the sign. Texts of peers are not examined. `lines`: as in
+ * measure(). */
 static bool
 has_sign(const columns_t *table, const char *(*lines)[ROWS_COLUMNS], const char *sign)
 {
     for (unsigned i = 0; i < table->count; i++)
         for (unsigned line = 1; line <= table->chosen_count; line++)
-            if (table->columns[i]->kind != SMCR_TABLE_TEXT && strstr(lines[line][i], sign))
+            if (table->columns[i]->kind != SMCR_TABLE_TEXT && is_sign_of(sign, lines[line][i]))
                 return true;
     return false;
 }
@@ -260,6 +268,16 @@ needs_note(const columns_t *table, const char *(*lines)[ROWS_COLUMNS])
     return false;
 }
 
+/* Whether the page says what the sign means: the chosen rows have it. "-" is explained only beside
+ * "?", with which a reader may confuse it. */
+static bool
+needs_meaning(const columns_t *table, const char *(*lines)[ROWS_COLUMNS], const char *sign)
+{
+    bool is_clear = strcmp(sign, "-") == 0 && !has_sign(table, lines, "?");
+
+    return !is_clear && has_sign(table, lines, sign);
+}
+
 /* Writes below the rows what their columns and signs mean, as far as the chosen rows have them. */
 static void
 write_note(const columns_t *table, const char *(*lines)[ROWS_COLUMNS])
@@ -268,12 +286,12 @@ write_note(const columns_t *table, const char *(*lines)[ROWS_COLUMNS])
         const char *sign;    /* sign in a cell */
         const char *meaning; /* what it means */
     } signs[] = {{"≥", "≥: at least"}, {"≤", "≤: at most"}, {"?", "?: not known"},
-                 {"n/a", "n/a: no data over RDMA"}};
+                 {"-", "-: none"}, {"n/a", "n/a: no data over RDMA"}};
     GString *text = g_string_new(needs_note(table, lines) ? table->kind->note : "");
     const char *separator = text->len ? "; " : "";
 
     for (unsigned i = 0; i < G_N_ELEMENTS(signs); i++)
-        if (has_sign(table, lines, signs[i].sign)) {
+        if (needs_meaning(table, lines, signs[i].sign)) {
             g_string_append_printf(text, "%s%s", separator, signs[i].meaning);
             separator = ", ";
         }
