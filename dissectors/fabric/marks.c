@@ -80,21 +80,35 @@ keep_cnp(early_t *early, smcr_ecn_cnp_t *cnp)
     early->last_cnp = cnp;
 }
 
+/* Whether the part came before the CNP. `part` NULL: false. */
+static bool
+came_before(const smcr_ecn_ce_t *part, const smcr_ecn_cnp_t *cnp)
+{
+    return part && part->first.frame < cnp->when.frame;
+}
+
+/* Whether marks of the part came after the CNP: those above the most that are kept. */
+static bool
+goes_on_after(const smcr_ecn_marks_t *marked, const smcr_ecn_ce_t *part, const smcr_ecn_cnp_t *cnp)
+{
+    const early_t *early = marked->early;
+
+    return early && part == early->last_part && early->last_mark > cnp->when.frame;
+}
+
 /* Notes that the CNP answers the parts of the open group that came before it, and closes them. If
- * other marks of the last part came after the CNP, it is not known which CNP answers that part. */
+ * marks of the last part came after the CNP, it is not known which CNP answers that part. */
 static void
 answer(smcr_ecn_marks_t *marked, smcr_ecn_cnp_t *cnp)
 {
-    const early_t *early = marked->early;
     smcr_ecn_ce_t *part = marked->open_group;
 
-    if (part && part->first.frame < cnp->when.frame)
+    if (came_before(part, cnp))
         cnp->ce = part->first;
-    for (; part && part->first.frame < cnp->when.frame; part = part->next) {
-        bool goes_on =
-            early && part == early->last_part && early->last_mark > cnp->when.frame;
+    for (; came_before(part, cnp); part = part->next) {
         part->first = cnp->ce;
-        part->cnp = goes_on ? part->cnp : cnp->when;
+        if (!goes_on_after(marked, part, cnp))
+            part->cnp = cnp->when;
     }
     marked->open_group = part;
 }

@@ -26,11 +26,11 @@ def ether():
 
 
 class Path:
-    """How packets look on the way between hosts 1 and 2."""
+    """How packets look on the way between host 1, or another one, and host 2."""
 
-    def __init__(self, version=4, around="", sport=50000, p_key=0xFFFF, vni=100):
+    def __init__(self, version=4, around="", sport=50000, p_key=0xFFFF, vni=100, host=1):
         self.version, self.around, self.sport, self.p_key = version, around, sport, p_key
-        self.vni = vni
+        self.vni, self.host = vni, host
 
     def ip(self, source, target, traffic_class, hop_limit):
         if self.version == 6:
@@ -46,17 +46,17 @@ class Path:
         return struct.pack(">IHBB", 6 << 28, len(transport), 27, 64) + b"".join(gids) + transport
 
     def packet(self, time, opcode, qpn, psn, *, back=False, syndrome=ACKED, **of_ip):
-        """A packet of host 1, or with `back` of host 2."""
+        """A packet to host 2, or with `back` from host 2."""
+        ends = (2, self.host) if back else (self.host, 2)
         traffic_class, hop_limit = of_ip.get("traffic_class", ECT), of_ip.get("hop_limit", 64)
         bth = struct.pack(">BBHII", opcode, 0, self.p_key, qpn, 1 << 31 | psn)
         rest = {WRITE: RETH + bytes(64), ACK: bytes([syndrome, 0, 0, 1]), CNP: bytes(16)}[opcode]
         if self.around == "rocev1":
-            ends = (2, 1) if back else (1, 2)
             packet = ether() / Raw(self.after_grh(bth + rest + bytes(4), ends))
             packet.type, packet.time = 0x8915, BEGIN + time
             return packet
         packet = (
-            self.ip(*((2, 1) if back else (1, 2)), traffic_class, hop_limit)
+            self.ip(*ends, traffic_class, hop_limit)
             / UDP(sport=self.sport, dport=4791)
             / Raw(bth + rest + bytes(4))
         )
@@ -205,6 +205,12 @@ VARIANTS = {
     "not-ready": (not_ready(Path(), 8), r"8 RNR NAKs", r"no receive buffer", r"No packet from"),
     "outer-ce": (marked(Path(4, "vxlan"), True), r"20 marked CE", r"\(on the tunnel\)", QUIET),
     "ce-ipv6": (marked(Path(6), False), r"20 marked CE", r"marked CE; no CNP", r"tunnel"),
+    "ce-incast": (
+        [packet for host in (1, 3, 4) for packet in marked(Path(host=host), False)],
+        r"60 marked CE",
+        r"60 of 120 packets from several hosts to 192\.0\.2\.2 marked CE; no CNP",
+        r"most from",
+    ),
     "twice-ipv6": (twice(Path(6), 60e-6, 63), COUNTED, QUIET, RETRANSMITTED),
     "twice-held-up": (twice(Path(6), 60e-6, 63, 5e-3), COUNTED, QUIET, RETRANSMITTED),
     "mirror-held-up": (twice(Path(), 30e-6, 64, 4e-4), COUNTED, QUIET, RETRANSMITTED),

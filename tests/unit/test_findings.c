@@ -574,6 +574,41 @@ cm_repeats(scene_t *scene)
     notice(scene, "smcr.cm.repeat", NOTE, 8);
 }
 
+/* Host 1 repeats messages of RDMA-CM to queue pair 1 of host 2. */
+static smcr_entry_rdma_t *
+cm_repeats_of_host(scene_t *scene)
+{
+    static const smcr_figure_subject_t hosts = {.src = "10.0.0.1", .dst = "10.0.0.2"};
+    smcr_entry_rdma_t *messages = flow(scene, hosts.src, hosts.dst);
+
+    messages->dst_qpn = 1;
+    cm_repeats(scene);
+    scene->notices[scene->notice_count - 1].subject = &hosts;
+    return messages;
+}
+
+static void
+cm_unanswered(scene_t *scene)
+{
+    cm_repeats_of_host(scene);
+    flow(scene, "10.0.0.3", "10.0.0.1"); /* another host answers something else */
+}
+
+static void
+cm_answered(scene_t *scene)
+{
+    cm_repeats_of_host(scene);
+    flow(scene, "10.0.0.2", "10.0.0.1")->dst_qpn = 1;
+}
+
+/* Data show that they are connected: the capture has one direction only. */
+static void
+cm_one_direction(scene_t *scene)
+{
+    cm_repeats_of_host(scene);
+    flow(scene, "10.0.0.1", "10.0.0.2")->dst_qpn = 17;
+}
+
 static void
 fallback_and_reset(scene_t *scene)
 {
@@ -874,6 +909,9 @@ static const scene_case_t cases[] = {
     {.name = "timer that ran out too early", .play = early_timer, .found = "info timeouts 6"},
     {.name = "timer that ran out, message late", .play = late_message, .found = "warn timeouts 6"},
     {.name = "repeated messages of RDMA-CM", .play = cm_repeats, .found = "note cm_repeat 1"},
+    {.name = "that nobody answers", .play = cm_unanswered, .found = "warn cm_repeat 1"},
+    {.name = "that are answered", .play = cm_answered, .found = "note cm_repeat 1"},
+    {.name = "of one direction", .play = cm_one_direction, .found = "note cm_repeat 1"},
     {.name = "fallback, then a reset", .play = fallback_and_reset,
      .found = "warn fallback 2, note tcp_reset 1"},
     {.name = "reset", .play = reset, .found = "warn reset 1"},

@@ -451,22 +451,53 @@ find_cm_rejects(smcr_finder_t *finder)
                     notice.count > 1 ? "; first one: " : ": ", notice.reason);
 }
 
+/* Whether the flow shows that the host which sends `messages` of RDMA-CM got an answer, or may have
+ * got one: a packet of the other host to it; or data of its own to the other host, so that they are
+ * connected, and the capture has one direction only. Queue pair 1 receives no data. */
+static bool
+shows_answer(const smcr_entry_rdma_t *flow, const smcr_figure_subject_t *messages)
+{
+    bool is_back = g_strcmp0(flow->src, messages->dst) == 0 &&
+                   g_strcmp0(flow->dst, messages->src) == 0;
+    bool is_there = g_strcmp0(flow->src, messages->src) == 0 &&
+                    g_strcmp0(flow->dst, messages->dst) == 0;
+
+    return is_back || (is_there && flow->dst_qpn != 1);
+}
+
+/* Whether the capture shows no answer to the messages of RDMA-CM of two hosts. */
+static bool
+is_unanswered(const smcr_finder_t *finder, const smcr_figure_subject_t *messages)
+{
+    bool are_known = messages && messages->src && messages->dst;
+
+    if (!are_known || smcr_finder_is_filtered(finder) || finder->report->rdma_flows.rest)
+        return false;
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (shows_answer(flow, messages))
+            return false;
+    return true;
+}
+
 /* Finding: RDMA-CM retransmits messages. The messages or their answers were lost, or the answers
- * came after the timeout. */
+ * came after the timeout. Without any answer no connection comes about, which is a failure. */
 static void
 find_cm_retransmissions(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
+    bool is_failure = is_unanswered(finder, notice.subject);
 
-    smcr_finder_add(finder,
-                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CM_REPEAT,
-                                           .count = notice.count,
-                                           .when = notice.first,
-                                           .filter = notice.filter},
-                    "RDMA-CM, %s: %s retransmitted%s: messages lost, or answers delayed",
-                    smcr_finder_subject(finder, notice.subject),
-                    smcr_words_things(finder->scope, notice.count, "message"),
-                    notice.count > 1 ? " (first one in this frame)" : "");
+    smcr_finder_add_as(finder, is_failure ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
+                       &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CM_REPEAT,
+                                              .count = notice.count,
+                                              .when = notice.first,
+                                              .filter = notice.filter},
+                       "RDMA-CM, %s: %s retransmitted%s: %s",
+                       smcr_finder_subject(finder, notice.subject),
+                       smcr_words_things(finder->scope, notice.count, "message"),
+                       notice.count > 1 ? " (first one in this frame)" : "",
+                       is_failure ? "no RoCE packet came back"
+                                  : "messages lost, or answers delayed");
 }
 
 /* ---- RoCE that is not analysed ---- */

@@ -28,6 +28,8 @@ smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_
         bool back = is_from_to(flow, at->dst, at->src);
         trouble->both |= back;
         trouble->others |= !back;
+        trouble->other_sources |= g_strcmp0(flow->src, at->src) != 0;
+        trouble->other_targets |= g_strcmp0(flow->dst, at->dst) != 0;
     }
     if (!at || count > trouble->most) {
         trouble->at = flow;
@@ -48,6 +50,10 @@ smcr_finding_trouble_hosts(const smcr_finder_t *finder, const smcr_finding_troub
 
     if (!flow || !flow->src || !flow->dst)
         return "";
+    if (trouble->others && !trouble->other_targets)
+        return wmem_strdup_printf(finder->scope, " from several hosts to %s", flow->dst);
+    if (trouble->others && !trouble->other_sources)
+        return wmem_strdup_printf(finder->scope, " from %s to several hosts", flow->src);
     if (trouble->others)
         return wmem_strdup_printf(finder->scope, " of several hosts, most from %s to %s", flow->src,
                                   flow->dst);
@@ -59,7 +65,7 @@ smcr_finding_trouble_hosts(const smcr_finder_t *finder, const smcr_finding_troub
 const char *
 smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *several)
 {
-    bool known = trouble->at && trouble->at->src && !trouble->both && !trouble->others;
+    bool known = trouble->at && trouble->at->src && !trouble->other_sources;
 
     return known ? trouble->at->src : several;
 }

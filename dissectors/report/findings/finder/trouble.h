@@ -27,6 +27,8 @@ typedef struct {
                                     directions */
     bool others;                 /* packets between hosts other than those of `at` are in trouble,
                                     too */
+    bool other_sources;          /* packets of several senders are in trouble */
+    bool other_targets;          /* packets to several receivers are in trouble */
 } smcr_finding_trouble_t;
 
 /* Adds a flow with `count` packets in trouble. `retransmitted`: packets that were retransmitted
@@ -43,8 +45,9 @@ typedef void smcr_finding_add_flow_t(const smcr_finder_t *finder, const smcr_ent
 smcr_finding_trouble_t smcr_finding_trouble_sum(const smcr_finder_t *finder,
                                                 smcr_finding_add_flow_t *add);
 
-/* Returns the hosts in trouble, as a part of a sentence: " from A to B", " between A and B", " of
- * several hosts, most from A to B"; "" if no host is known. */
+/* Returns the hosts in trouble, as a part of a sentence: " from A to B", " between A and B", " from
+ * several hosts to B", " from A to several hosts", " of several hosts, most from A to B"; "" if no
+ * host is known. */
 const char *smcr_finding_trouble_hosts(const smcr_finder_t *finder,
                                        const smcr_finding_trouble_t *trouble);
 
