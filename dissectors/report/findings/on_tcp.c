@@ -16,6 +16,7 @@
 
 /* Sums over all TCP connections. */
 typedef struct {
+    bool has_points;                         /* TCP is captured at several points */
     uint64_t all;                            /* segments of all directions that have
                                                 retransmissions */
     uint64_t segments;                       /* segments with data, of all connections */
@@ -46,6 +47,20 @@ ends_of(const smcr_entry_tcp_t *flow, bool is_up)
                               .dst_port = is_up ? flow->dst_port : flow->src_port};
 }
 
+/* Returns how many segments of the direction came twice, as D-SACKs report, that are no duplicates
+ * of the network, which come twice, too. If the capture has several points, a second point shows
+ * each segment once more: these duplicates are of the capture. */
+static uint64_t
+came_twice(const tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
+{
+    uint64_t copies = smcr_figure_or_zero(direction->copies);
+    uint64_t dsacks = smcr_figure_or_zero(direction->dsacks);
+    uint64_t of_points = sum->has_points ? smcr_figure_or_zero(direction->segments) : 0;
+    uint64_t of_network = copies > of_points ? copies - of_points : 0;
+
+    return dsacks > of_network ? dsacks - of_network : 0;
+}
+
 /* Adds the segments of one direction to the sums. `all` counts those of the directions with
  * retransmissions. */
 static void
@@ -53,12 +68,9 @@ add_segments(tcp_sum_t *sum, const smcr_entry_tcp_t *flow, bool is_up)
 {
     const smcr_entry_tcp_direction_t *direction = is_up ? &flow->up : &flow->down;
     uint64_t retransmitted = smcr_figure_or_zero(direction->repeated_segments);
-    uint64_t copies = smcr_figure_or_zero(direction->copies);
-    uint64_t dsacks = smcr_figure_or_zero(direction->dsacks);
 
     sum->retransmitted += retransmitted;
-    if (dsacks > copies) /* a duplicate that the network made comes twice, too */
-        sum->twice += MIN(retransmitted, dsacks - copies);
+    sum->twice += MIN(retransmitted, came_twice(sum, direction));
     sum->segments += smcr_figure_or_zero(direction->data_segments);
     if (!retransmitted)
         return;
@@ -95,6 +107,8 @@ sum_tcp_flows(const smcr_finder_t *finder)
 {
     tcp_sum_t sum = {0};
 
+    SMCR_FIGURE_EACH (way, way, finder->report->points)
+        sum.has_points |= way->transport == SMCR_FIGURE_TRANSPORT_TCP;
     SMCR_FIGURE_EACH (tcp, flow, finder->report->tcp_flows) {
         uint64_t before = sum.retransmitted;
         add_segments(&sum, flow, true);
