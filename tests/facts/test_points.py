@@ -526,6 +526,30 @@ def test_second_point_changes_nothing(tshark, scratch, name):
     assert parts(whole_report(tshark, alone)) == parts(whole_report(tshark, both))
 
 
+def unreachable(data, ip_id):
+    """The ICMP error of the receiver of a RoCE packet over IPv4: port unreachable."""
+    icmp = bytes([3, 3]) + bytes(6) + data[14:42] + data[42:54]
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(icmp), ip_id, 0, 64, 1, 0)
+    return data[6:12] + data[:6] + data[12:14] + head + data[30:34] + data[26:30] + icmp
+
+
+def test_icmp_errors(tshark, scratch):
+    """The second point shows each ICMP error once more: the finding counts them once."""
+    packets = list(first_point(read(CAPTURES["6.1-v2-c-three-conns"])))
+    chosen = [each for each in packets if key(each.data)][10:15]
+    for number, each in enumerate(chosen):
+        data = unreachable(each.data, number)
+        packets.append(Packet(each.time + HELD, 0, data, len(data)))
+    there = [
+        each._replace(time=each.time + OFFSET + DELAY, data=one_hop_further(each.data), interface=1)
+        for each in packets
+    ]
+    for made in (packets, packets + there):
+        report = whole_report(tshark, write(scratch / "icmp.pcapng", made, ["one", "two"]))
+        counts = [each["count"] for each in report["findings"] if each["kind"] == "undelivered"]
+        assert sum(counts) == len(chosen)
+
+
 # ---- copies of TCP ----
 
 PIECE = 97  # bytes of data in the pieces that an adapter makes

@@ -114,6 +114,9 @@ typedef struct smcr_collection {
                                `lets_go`; element smcr_collection_subject_t; NULL: no report
                                yet */
     uint64_t late_packets; /* packets and segments of connections that were let go of */
+    wmem_map_t *icmp_errors; /* ICMP errors of a file with several capture points: hash of an error
+                                -> number of the interface that has shown it first, plus 1; NULL:
+                                none so far */
     wmem_array_t *item_kinds; /* expert items, counted by kind; element counted_items_t of
                                  notices.c */
     wmem_array_t *deferred_checks; /* events that count only if later packets confirm the event;

@@ -403,6 +403,28 @@ address_of(wmem_allocator_t *scope, smcr_host_bytes_t frame, const smcr_host_ip_
     return address_to_str(scope, &addr);
 }
 
+/* Whether another capture point has shown the ICMP error before: no router changes its
+ * identification, nor the beginning of its message, which quotes a packet. Notes the error. */
+static bool
+is_of_other_point(smcr_collect_t *collection, const packet_info *pinfo, smcr_host_bytes_t frame,
+                  const smcr_host_ip_packet_t *error)
+{
+    enum { COMPARED = 48 }; /* bytes: headers of ICMP, IPv4, UDP, and the beginning of the BTH */
+    uint32_t begin = error->offset + error->header_length;
+    uint32_t place = smcr_capture_interface(pinfo) + 1;
+
+    if (!smcr_state_points(smcr_capture_state()))
+        return false;
+    if (!collection->icmp_errors)
+        collection->icmp_errors = wmem_map_new(collection->scope, g_direct_hash, g_direct_equal);
+    uint32_t message = smcr_wire_hash(&frame.bytes[begin], MIN(frame.length - begin, COMPARED));
+    void *key = GUINT_TO_POINTER(message ^ (uint32_t)error->id << 16);
+    uint32_t before = GPOINTER_TO_UINT(wmem_map_lookup(collection->icmp_errors, key));
+    if (!before)
+        wmem_map_insert(collection->icmp_errors, key, GUINT_TO_POINTER(place));
+    return before && before != place;
+}
+
 /* The texts of the frame are copied only for the first error of a kind. All others add to its
  * count. */
 void
@@ -414,7 +436,8 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
     const char *protocol, *reason;
 
     if (!smcr_host_ip_packet_quoted(frame, error, &quote) ||
-        !(protocol = protocol_of(frame, &quote)))
+        !(protocol = protocol_of(frame, &quote)) ||
+        is_of_other_point(collection, pinfo, frame, error))
         return;
     reason = reason_of(error->version == 4, icmp);
     if (!reason && strcmp(protocol, "RoCE") == 0) /* TCP adapts its segments to the path MTU */
