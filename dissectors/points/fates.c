@@ -24,32 +24,54 @@ compare_events(const void *one, const void *other)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* Returns when the transmissions with the indexes `begin` to `end` - 1, all of one flow in the
+ * order in which they were sent, passed the point at `position`. A transmission that the point does
+ * not have is placed after all that were sent before it, and before all that were sent later. If
+ * packets came out of order, the latter counts. The caller frees the array. */
+static uint64_t *
+passing_times(const smcr_chain_t *chain, uint32_t begin, uint32_t end, uint32_t position)
+{
+    uint64_t *times = g_new(uint64_t, end - begin + 1);
+    uint64_t latest = 0; /* latest time at the point of all transmissions that were sent before */
+    uint64_t soonest = UINT64_MAX; /* earliest time of all that were sent later */
+
+    for (uint32_t i = begin; i < end; i++) {
+        const smcr_transmission_t *transmission = &chain->transmissions[i];
+        const smcr_observed_flow_t *flow = &chain->points->flows[transmission->flow];
+        bool is_back = smcr_observed_is_back(chain->points, flow);
+        uint64_t time = smcr_chain_passing_time(chain, transmission, position, is_back);
+        if (transmission->at[position])
+            latest = MAX(latest, time);
+        times[i - begin] = transmission->at[position] ? time : MAX(time, latest + 1);
+    }
+    for (uint32_t i = end; i-- > begin;) {
+        if (chain->transmissions[i].at[position])
+            soonest = MIN(soonest, times[i - begin]);
+        else
+            times[i - begin] = MIN(times[i - begin], soonest);
+    }
+    return times;
+}
+
 /* Adds the transmissions of a flow to `events`: its responses if `responses` is true, else its
- * requests. A transmission that the point does not have is placed before all transmissions that
- * were sent later. */
+ * requests. */
 static void
 add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool responses,
            uint32_t position)
 {
-    const smcr_points_t *points = chain->points;
-    bool is_back = smcr_observed_is_back(points, &points->flows[flow]);
-
-    uint64_t soonest = UINT64_MAX; /* earliest time at the point of all transmissions that were sent
-                                      later */
     uint32_t begin = smcr_chain_first_of(chain, flow);
+    uint32_t end = smcr_chain_first_of(chain, flow + 1);
+    uint64_t *times = passing_times(chain, begin, end, position);
 
-    for (uint32_t i = smcr_chain_first_of(chain, flow + 1); i-- > begin;) {
+    for (uint32_t i = begin; i < end; i++) {
         smcr_transmission_t *transmission = &chain->transmissions[i];
-        const smcr_observed_t *packet = &points->observed[transmission->any];
+        const smcr_observed_t *packet = &chain->points->observed[transmission->any];
         uint32_t here = transmission->at[position];
-        uint64_t time = smcr_chain_passing_time(chain, transmission, position, is_back);
-        if (here)
-            soonest = MIN(soonest, time);
         if (packet->opcode >= SMCR_RC_OPCODES ||
             smcr_ib_operations[packet->opcode].is_response != responses)
             continue;
         smcr_fates_event_t event = {
-            .time = here ? time : MIN(time, soonest),
+            .time = times[i - begin],
             .order = here ? here : transmission->any,
             .transmission = transmission,
             .packet = packet,
@@ -59,6 +81,7 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
         };
         g_array_append_val(events, event);
     }
+    g_free(times);
 }
 
 /* Returns the number of PSNs that the request takes. `mtu`: path MTU, bytes; 0: not known, so each
