@@ -1608,10 +1608,10 @@ EVERY = [
         (
             ANCK,
             "duplicates-count",
-            "dissectors/state/flow/tapped_flow.c",
+            "dissectors/state/flow/tapped/tapped.c",
             "facts/test_anck_tap.py::test_tap_is_shown_followed_and_reported[one host]",
-            "    if (tapped->shows_twice && is_copy(",
-            "    if (!tapped->shows_twice && is_copy(",
+            "    if (tapped->shows_twice)\n        return smcr_tapped_is_data_copied(",
+            "    if (!tapped->shows_twice)\n        return smcr_tapped_is_data_copied(",
         ),
         # ---- what hosts tell ----
         (

@@ -23,6 +23,7 @@ ROOMS = {
     "state/rules": ("rules.h", "memory.h"),
     "state/rules/links": ("links.h",),
     "state/flow/writes": ("writes.h",),
+    "state/flow/tapped": ("tapped.h",),
     "state/flow/told": ("told.h",),
     "state/flow": ("packet_flow.h",),
     "state": ("state.h",),

@@ -24,6 +24,7 @@ PLAIN = (
     "state/rules",
     "state/rules/links",
     "state/flow/writes",
+    "state/flow/tapped",
     "state/flow/told",
     "state/flow",
     "state",

@@ -60,10 +60,11 @@ typedef struct {
     bool is_assumed;        /* `header_length` was not known when the packet came, and is assumed */
     uint8_t part_count;     /* number of `parts`; 0: the content is a duplicate, or its place in
                                the streams is not known */
-    uint8_t notice;         /* what is to be said of the data, smcr_tapped_notice_t */
+    uint8_t notice;         /* what is to be said of the content, smcr_tapped_notice_t */
     int raw_offset;         /* offset in the frame, or in decrypted data of the frame, bytes: which
                                packet of the frame was learned */
     smcr_cdc_t cdc;         /* the message, with the numbers that the state has computed for it */
+    bool is_doubtful;       /* data or messages are missing before the message, or out of order */
     uint64_t missing;       /* number of bytes that the message announces and that are missing in
                                the capture */
     smcr_tapped_part_t parts[SMCR_TAPPED_PARTS]; /* place of each part of the content */
@@ -199,6 +200,19 @@ decode(tvbuff_t *tvb, tvbuff_t *content, packet_info *pinfo, smcr_cdc_t *cdc)
         smcr_cdc_decode(content, pinfo, cdc);
 }
 
+/* First pass: learns from the message of a packet. */
+static void
+learn_message(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet, kept_t *kept)
+{
+    smcr_tapped_verdict_t verdict;
+
+    kept->part_count =
+        smcr_tapped_take_message(arrival, packet, &kept->cdc, &kept->parts[0], &verdict);
+    kept->missing = verdict.missing;
+    kept->is_doubtful = verdict.is_doubtful;
+    kept->notice = (uint8_t)verdict.notice;
+}
+
 /* First pass: learns where the content lies in the streams of its connection. */
 static void
 learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept)
@@ -209,6 +223,7 @@ learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept
         decode(tvb, content, pinfo, &kept->cdc);
     smcr_tapped_packet_t packet = {.conn = smcr_handshake_claim_tapped(pinfo, !kept->cdc.state),
                                    .interface = smcr_capture_interface(pinfo),
+                                   .layer = LAYER,
                                    .is_smcd = is_smcd(tvb),
                                    .version = tvb_get_uint8(tvb, SMC_VERSION_AT)};
 
@@ -216,8 +231,7 @@ learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept
     smcr_endpoint_gid(&pinfo->src, packet.source);
     smcr_endpoint_gid(&pinfo->dst, packet.destination);
     if (kept->kind == SMCR_WIRE_ANCK_MESSAGE) {
-        kept->part_count = smcr_state_tapped_cdc(&arrival, &packet, &kept->cdc, &kept->parts[0],
-                                                 &kept->missing);
+        learn_message(&arrival, &packet, kept);
         return;
     }
     uint32_t captured = tvb_captured_length(content);
@@ -225,7 +239,7 @@ learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept
                                      tvb_reported_length(content)};
     smcr_tapped_notice_t notice;
     kept->part_count =
-        (uint8_t)smcr_state_tapped_data(&arrival, &packet, data, kept->parts, &notice);
+        (uint8_t)smcr_tapped_take_data(&arrival, &packet, data, kept->parts, &notice);
     kept->notice = (uint8_t)notice;
 }
 
@@ -335,6 +349,8 @@ copy_text(const kept_t *kept)
 {
     if (kept->notice == SMCR_TAPPED_COPY_OF_MISSING)
         return ", duplicate of missing data";
+    if (kept->notice == SMCR_TAPPED_OUT_OF_ORDER)
+        return ", out of order";
     return kept->kind ? ", duplicate" : "";
 }
 
@@ -384,7 +400,7 @@ show_content(const display_t *shown)
     const smcr_packet_tapped_t tapped = {
         .cdc = shown->kept->kind == SMCR_WIRE_ANCK_MESSAGE ? &shown->kept->cdc : NULL,
         .is_smcd = is_smcd(shown->tvb),
-        .lacks_before = shown->kept->missing != 0,
+        .lacks_before = shown->kept->is_doubtful,
     };
     unsigned at = 0;
 

@@ -453,9 +453,10 @@ smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin)
     smcr_conn_t *conn =
         conversation ? smcr_conn_of_conversation(smcr_capture_state(), conversation) : NULL;
 
-    if (conn && (!may_begin || !smcr_state_tapped_has_ended(
+    if (conn && (!may_begin || !smcr_tapped_has_ended(
                                    conn, !smcr_handshake_from_client(pinfo, conn),
-                                   smcr_capture_interface(pinfo))))
+                                   smcr_capture_interface(pinfo),
+                                   smcr_capture_when(pinfo).time)))
         return conn;
     if (!conversation || conn)
         conversation = new_conversation(pinfo, pinfo->num);

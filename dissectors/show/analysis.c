@@ -138,6 +138,41 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
         add_step_back(analysis, record->step);
 }
 
+/* ---- numbers that are bounds ---- */
+
+/* "at most " if messages may be missing unnoticed, so that this number of bytes is only a bound. */
+static const char *
+at_most(const smcr_record_t *record, uint32_t bytes)
+{
+    return bytes && smcr_record_shows_bounds(record) ? "at most " : "";
+}
+
+/* "at least " if messages may be missing unnoticed, so that the free space in the peer's element is
+ * only a bound. */
+static const char *
+at_least(const smcr_record_t *record)
+{
+    bool is_empty = record->cdc_analysis->unread_bytes == 0;
+
+    return !is_empty && smcr_record_shows_bounds(record) ? "at least " : "";
+}
+
+/* Shows a number as the generated field `hf`. `bound`: "at most ", "at least ", or "" if the number
+ * is exact. */
+static void
+show_bound(proto_tree *tree, int hf, uint32_t value, const char *bound)
+{
+    char text[SMCR_QUICK_TEXT_NUMBER + sizeof "at least "];
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
+
+    if (!*bound) {
+        smcr_generated_uint(tree, hf, value);
+        return;
+    }
+    smcr_quick_text_put_number(&to, bound, value);
+    smcr_generated_text(tree, hf, value, text);
+}
+
 /* ---- an RDMA WRITE: the receiver's window, announcement and acknowledgement of its data ---- */
 
 /* Adds the number of bytes in the receive buffer after this RDMA WRITE, the CDC message that
@@ -147,8 +182,9 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
 {
     const smcr_place_t *place = record->write_location;
 
-    if (smcr_evidence_hears_reader(record, analysis->pinfo->num))
-        add_number(analysis, hf_smcr_window_written, place->element_fill);
+    if (place->element_fill && smcr_evidence_hears_reader(record, analysis->pinfo->num))
+        show_bound(own_tree(analysis), hf_smcr_window_written, place->element_fill,
+                   at_most(record, place->element_fill));
     add_number(analysis, hf_smcr_announced_in, place->is_unannounced ? 0 : place->announced_in);
     bool is_discarded = record->discard_proof_frame && *record->discard_proof_frame;
     if (place->acked && !is_discarded) { /* else its retransmission was acknowledged */
@@ -256,50 +292,77 @@ begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
 
 /* Appends three numbers of bytes to the label of the subtree: announced, not yet read, and free. */
 static void
-sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
+sum_up_sent(proto_item *item, const smcr_record_t *record, bool heard)
 {
+    const smcr_record_cdc_t *view = record->cdc_analysis;
+
     if (view->has_announced_bytes)
-        proto_item_append_text(item, ": %u bytes announced", view->announced_bytes);
+        proto_item_append_text(item, ": %s%u bytes announced",
+                               at_most(record, view->announced_bytes), view->announced_bytes);
     if (heard)
-        proto_item_append_text(item, "%s %u bytes not reported as read",
-                               view->has_announced_bytes ? "," : ":", view->unread_bytes);
+        proto_item_append_text(item, "%s %s%u bytes not reported as read",
+                               view->has_announced_bytes ? "," : ":",
+                               at_most(record, view->unread_bytes), view->unread_bytes);
     if (heard && view->size)
-        proto_item_append_text(item, ", %u of %u bytes free", smcr_record_cdc_free(view),
-                               view->size);
+        proto_item_append_text(item, ", %s%u of %u bytes free", at_least(record),
+                               smcr_record_cdc_free(view), view->size);
+}
+
+/* Whether the end of announced data is known, as a position from the beginning of the stream. */
+static bool
+knows_announced(const smcr_record_t *record)
+{
+    return record->cdc_analysis->has_announced &&
+           !smcr_record_is_relative(record, record->sender);
+}
+
+/* Whether the end of the data reported as read is known, as a position from the beginning of the
+ * stream. */
+static bool
+knows_consumed(const smcr_record_t *record)
+{
+    return record->cdc_analysis->has_consumed &&
+           !smcr_record_is_relative(record, !record->sender);
 }
 
 /* Shows what a CDC message announces, each fact if it is known. */
 static void
-show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
+show_announced(proto_tree *tree, const smcr_record_t *record)
 {
+    const smcr_record_cdc_t *view = record->cdc_analysis;
+
     if (view->has_announced_bytes)
-        smcr_generated_uint(tree, hf_smcr_cdc_len, view->announced_bytes);
-    if (view->has_announced)
+        show_bound(tree, hf_smcr_cdc_len, view->announced_bytes,
+                   at_most(record, view->announced_bytes));
+    if (knows_announced(record))
         smcr_generated_uint64(tree, hf_smcr_cdc_announced, view->announced);
     if (view->writes) {
         smcr_generated_uint(tree, hf_smcr_cdc_writes, view->writes);
         smcr_generated_uint(tree, hf_smcr_cdc_first_write, view->first_write);
         smcr_generated_uint(tree, hf_smcr_cdc_last_write, view->last_write);
     }
-    if (view->urgent)
+    if (view->urgent && knows_announced(record))
         smcr_generated_uint64(tree, hf_smcr_cdc_urgent_offset, view->announced - 1);
 }
 
 /* Shows the number of announced bytes, the free space in the peer's buffer, and the writer's wait
  * for space that begins with the message. */
 static void
-show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
+show_sent(proto_tree *tree, const smcr_record_t *record, bool heard)
 {
+    const smcr_record_cdc_t *view = record->cdc_analysis;
     smcr_record_wait_t wait = smcr_record_cdc_wait(view);
 
-    sum_up_sent(proto_tree_get_parent(tree), view, heard);
-    show_announced(tree, view);
+    sum_up_sent(proto_tree_get_parent(tree), record, heard);
+    show_announced(tree, record);
     if (heard)
-        smcr_generated_uint(tree, hf_smcr_window_unread, view->unread_bytes);
+        show_bound(tree, hf_smcr_window_unread, view->unread_bytes,
+                   at_most(record, view->unread_bytes));
     if (heard && view->size) {
-        smcr_generated_uint(tree, hf_smcr_window_free, smcr_record_cdc_free(view));
-        smcr_generated_uint(tree, hf_smcr_window_percent,
-                            (uint32_t)((uint64_t)smcr_record_cdc_free(view) * 100 / view->size));
+        uint32_t free_bytes = smcr_record_cdc_free(view);
+        show_bound(tree, hf_smcr_window_free, free_bytes, at_least(record));
+        show_bound(tree, hf_smcr_window_percent,
+                   (uint32_t)((uint64_t)free_bytes * 100 / view->size), at_least(record));
     }
     show_wait(tree, hf_smcr_window_wait_until, hf_smcr_window_wait_time, &wait);
 }
@@ -310,30 +373,35 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
 /* Shows the number of bytes that the message reports as read, the earlier message that announced
  * these bytes, and the free space in the sender's buffer. */
 static void
-show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
+show_received(proto_tree *tree, const smcr_record_t *record, bool offers)
 {
+    const smcr_record_cdc_t *view = record->cdc_analysis;
     proto_item *item = proto_tree_get_parent(tree);
     smcr_record_wait_t read = {.frame = view->read_announced_frame, .time = view->read_time};
 
     if (view->has_read_bytes) {
-        proto_item_append_text(item, ": %u bytes reported as read", view->read_bytes);
-        smcr_generated_uint(tree, hf_smcr_cdc_read, view->read_bytes);
+        proto_item_append_text(item, ": %s%u bytes reported as read",
+                               at_most(record, view->read_bytes), view->read_bytes);
+        show_bound(tree, hf_smcr_cdc_read, view->read_bytes, at_most(record, view->read_bytes));
     }
-    if (view->has_consumed)
+    if (knows_consumed(record))
         smcr_generated_uint64(tree, hf_smcr_cdc_consumed, view->consumed);
     show_wait(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, &read);
     if (offers) {
-        proto_item_append_text(item, "%s %u bytes free", view->has_read_bytes ? "," : ":",
-                               view->own_free_bytes);
-        smcr_generated_uint(tree, hf_smcr_window_offered, view->own_free_bytes);
+        proto_item_append_text(item, "%s %s%u bytes free", view->has_read_bytes ? "," : ":",
+                               at_most(record, view->own_free_bytes), view->own_free_bytes);
+        show_bound(tree, hf_smcr_window_offered, view->own_free_bytes,
+                   at_most(record, view->own_free_bytes));
     }
 }
 
 /* Whether the subtree of the data that the sender writes has any field. */
 static bool
-has_sent_fields(const smcr_record_cdc_t *view)
+has_sent_fields(const smcr_record_t *record)
 {
-    return view->has_announced_bytes || view->has_announced || view->writes || view->rare;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
+
+    return view->has_announced_bytes || knows_announced(record) || view->writes || view->rare;
 }
 
 /* Shows a subtree for each direction: data that the sender of the message writes, and data that it
@@ -347,11 +415,11 @@ show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
     bool hears = smcr_evidence_hears_reader(record, pinfo->num);
     bool offers = hears && view->own_free_bytes != SMCR_RECORD_NOT_KNOWN;
 
-    if (has_sent_fields(view))
-        show_sent(begin_direction(pinfo, tree, hf_smcr_cdc_sent, direction), view,
+    if (has_sent_fields(record))
+        show_sent(begin_direction(pinfo, tree, hf_smcr_cdc_sent, direction), record,
                   hears && view->has_unread_bytes);
-    if (view->has_read_bytes || view->has_consumed || offers)
-        show_received(begin_direction(pinfo, tree, hf_smcr_cdc_received, back), view, offers);
+    if (view->has_read_bytes || knows_consumed(record) || offers)
+        show_received(begin_direction(pinfo, tree, hf_smcr_cdc_received, back), record, offers);
 }
 
 /* ---- all packets ---- */

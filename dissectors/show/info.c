@@ -157,7 +157,7 @@ put_write(smcr_quick_text_t *to, const smcr_record_t *record)
     const char *name = smcr_record_tapped(record) ? "Data Len=" : "RDMA WRITE Len=";
 
     smcr_quick_text_put_number(to, name, place->length);
-    if (place->index)
+    if (place->index && smcr_show_knows_place(record))
         smcr_quick_text_put_number(to, " Offset=", place->offset);
 }
 

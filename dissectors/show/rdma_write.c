@@ -34,8 +34,10 @@ static void
 show_place(proto_tree *tree, const smcr_record_t *record)
 {
     const smcr_place_t *place = record->write_location;
-    smcr_stream_range_t piece = smcr_place_range(place);
+    smcr_stream_range_t piece = smcr_place_proven_range(place);
 
+    if (!smcr_show_knows_place(record))
+        return;
     if (place->index) {
         smcr_generated_hidden_uint(tree, hf_smcr_rmb_index, place->index);
         smcr_generated_hidden_uint(tree, hf_smcr_write_offset, place->offset);
@@ -105,7 +107,7 @@ show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce,
     smcr_quick_text_put(&to, name_of_part(roce, record));
     smcr_quick_text_put_number(&to, ", ", place->length);
     smcr_quick_text_put(&to, " bytes");
-    if (place->index) {
+    if (place->index && smcr_show_knows_place(record)) {
         smcr_quick_text_put_number(&to, " to offset ", place->offset);
         smcr_quick_text_put_number(&to, " of RMB element ", place->index);
     }

@@ -126,6 +126,17 @@ smcr_show_protocol(const smcr_record_t *record)
     return smcr_record_tapped(record) == SMCR_LGR_TAPPED_SMCD ? "SMC-D" : "SMC-R";
 }
 
+/* Whether the offset of a WRITE in the RMB element, and its position in the stream, may be shown.
+ * Those of data from a tap are assumed: not if they have proved to be uncertain, or count from the
+ * first captured byte. */
+static inline bool
+smcr_show_knows_place(const smcr_record_t *record)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+
+    return !(rare && rare->is_doubtful) && !smcr_record_is_relative(record, record->sender);
+}
+
 /* Sets the columns of a packet. The Info column begins with the ports of the TCP connection, as in
  * TCP's Info. If the ports are not known, it begins with the number of the connection; if the
  * connection is not known, with the number of the link. For an RDMA WRITE, the length and the

@@ -99,7 +99,7 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
     const smcr_record_t *record = step->packet->record;
     int side = record->sender;
     const smcr_ib_operation_t *operation = &smcr_ib_operations[step->packet->roce->opcode];
-    smcr_stream_range_t range = smcr_place_range(record->write_location);
+    smcr_stream_range_t range = smcr_place_proven_range(record->write_location);
 
     sent.acked = &record->write_location->acked;
     sent.end = range.known ? range.position + record->write_location->length : 0;

@@ -5,7 +5,7 @@
 
 #include "traffic.h"
 
-#include "state/flow/tapped_flow.h"
+#include "state/flow/tapped/tapped.h"
 
 #include <string.h>
 
@@ -450,9 +450,10 @@ test_tapped_copies(void)
     for (unsigned i = 0; i < 2 * MESSAGES; i++) {
         smcr_cdc_t cdc = {.seq = (uint16_t)(1 + i % MESSAGES), .token = 5, .complete = true};
         smcr_tapped_part_t part;
-        uint64_t missing;
+        smcr_tapped_verdict_t verdict;
         next_frame(&capture, NULL);
-        bool is_new = smcr_state_tapped_cdc(&capture.arrival, &packet, &cdc, &part, &missing);
+        bool is_new =
+            smcr_tapped_take_message(&capture.arrival, &packet, &cdc, &part, &verdict);
         g_assert_true(is_new == (i < MESSAGES));
     }
     capture_close(&capture);

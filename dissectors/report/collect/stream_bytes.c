@@ -15,7 +15,7 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
 
     if (record->kind != SMCR_RECORD_WRITE || !place || record->order == SMCR_FLOW_IS_COPY)
         return 0;
-    smcr_stream_range_t piece = smcr_place_range(place);
+    smcr_stream_range_t piece = smcr_place_proven_range(place);
     /* A retransmission adds bytes only if all positions so far are known. If a position is not
      * known, the first transmission may have been counted without a position, and the same bytes
      * would count twice. */

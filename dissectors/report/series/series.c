@@ -301,7 +301,7 @@ take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
     smcr_stream_range_t range = {.known = false};
 
     if (place)
-        range = smcr_place_range(place);
+        range = smcr_place_proven_range(place);
     else if (packet->record->order == SMCR_FLOW_IS_RETRANSMISSION)
         return;
     direction->is_write_unknown = !range.known;
@@ -410,7 +410,7 @@ mark_packet(smcr_series_direction_t *direction, const smcr_series_packet_t *pack
     if (record->order != SMCR_FLOW_IS_RETRANSMISSION)
         return;
     if (place)
-        range = smcr_place_range(place);
+        range = smcr_place_proven_range(place);
     if (range.known)
         smcr_series_line_add(&direction->mark[SMCR_SERIES_retransmission], direction->scope,
                              (smcr_series_point_t){packet->when, range.position + place->length});

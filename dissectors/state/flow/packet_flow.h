@@ -10,7 +10,7 @@
 #include "clc_flow.h"
 #include "immediate_flow.h"
 #include "outcome.h"
-#include "tapped_flow.h"
+#include "state/flow/tapped/tapped.h"
 #include "state/flow/told/told.h"
 #include "state/flow/writes/writes.h"
 

@@ -169,7 +169,7 @@ struct smcr_conn {
     uint32_t dmb_size[2];    /* sizes of the direct memory buffers that Accept and Confirm of SMC-D
                                 announce, bytes, by role of the owner; 0: not announced */
     struct smcr_tapped *tapped; /* what a tap in the kernel of a host shows of the connection
-                                   (flow/tapped_flow.c); NULL: nothing */
+                                   (flow/tapped/tapped.c); NULL: nothing */
     uint32_t tcp_stream;     /* number of the TCP connection (tcp.stream) */
     uint32_t conversation_from; /* frame from which on `conversation` has been known */
 

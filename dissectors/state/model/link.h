@@ -257,6 +257,8 @@ struct smcr_lgr {
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
     smcr_lgr_tapped_t tapped; /* tap from which the packets of the group come. A group of a tap has
                                  one connection, and a link that no packet on the wire names */
+    bool is_unnumbered;   /* the messages that the tap shows have no sequence numbers: one that is
+                             missing may leave no trace */
     /* line of a file of smcss, if no other source gives `server`; NULL: `server` is not known, or
      * is known from messages or netlink */
     smcr_socket_t *role_source_file;

@@ -481,6 +481,18 @@ smcr_place_range(const smcr_place_t *place)
     return piece;
 }
 
+smcr_stream_range_t
+smcr_place_proven_range(const smcr_place_t *place)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(place);
+    smcr_stream_range_t range = smcr_place_range(place);
+
+    if (rare && rare->is_corrected)
+        range.position = rare->corrected;
+    range.known &= !rare || !rare->is_doubtful;
+    return range;
+}
+
 /* ---- making one ---- */
 
 void

@@ -110,6 +110,11 @@ typedef struct {
                               the packets that the capture has earlier */
     bool names_conn;       /* the immediate data of the packet name its connection: they are a
                               message in place of a CDC message, or have an unknown opcode */
+    /* what later messages show of data from the tap of a host, whose `position` is assumed */
+    bool is_doubtful;      /* the position is not known */
+    bool is_corrected;     /* the position is `corrected` */
+    bool is_copy;          /* set with `is_corrected`: an earlier packet has the same data */
+    uint64_t corrected;    /* see `is_corrected` */
     bool gap_is_captured;  /* some bytes of `gap` are not missing: captured packets have them, but
                               the positions of these packets were not known when they came */
     smcr_held_t *buffered_payload; /* copied bytes of the packet, if a later frame hands them to the
@@ -441,6 +446,23 @@ smcr_record_tapped(const smcr_record_t *record)
     return record->link ? record->link->lgr->tapped : SMCR_LGR_TAPPED_NOT;
 }
 
+/* Whether positions in the stream that `writer` writes count from the first captured byte: the tap
+ * of a host shows the connection of the packet, and not the beginning of the stream. `writer`: side
+ * of the link group. */
+static inline bool
+smcr_record_is_relative(const smcr_record_t *record, int writer)
+{
+    return smcr_record_tapped(record) && record->conn && record->conn->side[!writer].in.is_relative;
+}
+
+/* Whether messages of the packet's connection may be missing unnoticed: the tap of a host shows the
+ * connection, and its messages have no numbers. Then numbers of bytes are bounds. */
+static inline bool
+smcr_record_shows_bounds(const smcr_record_t *record)
+{
+    return smcr_record_tapped(record) && record->link->lgr->is_unnumbered;
+}
+
 /* Writes into the record what is known of the link at present. `sender`: side of the link group
  * that sends the packet. */
 static inline void
@@ -503,6 +525,10 @@ smcr_place_set_unasked(smcr_place_t *place)
 /* The piece of the byte stream that a WRITE packet carries, as far as the state knows it at
  * present. */
 smcr_stream_range_t smcr_place_range(const smcr_place_t *place);
+
+/* The same, with what later messages show of data from the tap of a host. The application's
+ * dissectors have got this data at its assumed position, which smcr_place_range() returns. */
+smcr_stream_range_t smcr_place_proven_range(const smcr_place_t *place);
 
 /* The rarely set members of the place; NULL: none of them is set. */
 static inline const smcr_place_rare_t *

@@ -45,7 +45,7 @@ struct smcr_state {
     uint32_t lgr_count;      /* number of link groups that have an index */
     uint32_t link_count;     /* number of links */
     uint32_t tapped_qps;     /* number of queue pairs that were made for connections of a tap
-                                (../flow/tapped_flow.c) */
+                                (../flow/tapped/tapped.c) */
     wmem_list_t *lgrs;       /* smcr_lgr_t: the newest link groups that have an index */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t: known queue pairs */
     bool base_uncertain;     /* an RMB element somewhere in the capture has an eyecatcher before its

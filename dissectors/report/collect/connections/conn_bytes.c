@@ -18,9 +18,21 @@ smcr_collect_conn_is_captured(const smcr_collect_conn_stats_t *counted, int send
            smcr_evidence_has_packets_to(&link->qp[!sender]);
 }
 
+/* Whether the capture shows the number of rounds of the element into which the sender writes: it
+ * has the sender's first CDC message, with sequence number 1. A tap shows it without this
+ * number. */
+static bool
+knows_rounds(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    if (smcr_collect_conn_is_tapped(conn))
+        return !conn->side[!sender].in.is_relative;
+    return counted->counts->direction[sender].first_cdc_seq == 1;
+}
+
 /* Returns the number of bytes that the sender has announced, by its producer cursor;
- * SMCR_FIGURE_UNKNOWN: the cursor does not show the number. The sender's first CDC message, with
- * sequence number 1, has to be captured: only then is the number of rounds of the element known. */
+ * SMCR_FIGURE_UNKNOWN: the cursor does not show the number. */
 static uint64_t
 bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
 {
@@ -32,7 +44,7 @@ bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
     if (!smcr_lgr_has_base(counted->conn->lgr, !sender)) /* it is not known whether data begins
                                                             after an eyecatcher */
         return SMCR_FIGURE_UNKNOWN;
-    if (!direction->figures.cdc || direction->first_cdc_seq != 1 ||
+    if (!direction->figures.cdc || !knows_rounds(counted, sender) ||
         smcr_conn_side_has_invalid_cursor(&sides[sender]))
         return SMCR_FIGURE_UNKNOWN;
     if (prod.wrap && !smcr_ring_room(&ring))
@@ -132,7 +144,20 @@ may_lack_bytes(const smcr_collect_conn_stats_t *counted, bool is_part, int sende
         return true;
     if (is_part && !smcr_conn_side_has_ended(&conn->side[sender]))
         return true;
+    if (conn->side[!sender].in.is_relative) /* the beginning of the stream is missing */
+        return true;
     return may_miss_uncounted_bytes(counted, sender) || may_miss_last_bytes(conn, sender);
+}
+
+/* Whether the last messages of the connection may be missing unnoticed: the tap of a host shows it,
+ * and nothing in a tap shows that packets are missing at the end, before both sides have ended. */
+static bool
+may_miss_last_unnoticed(const smcr_conn_t *conn)
+{
+    bool have_ended = smcr_conn_side_has_ended(&conn->side[0]) &&
+                      smcr_conn_side_has_ended(&conn->side[1]);
+
+    return smcr_collect_conn_is_tapped(conn) && !have_ended;
 }
 
 /* Announced bytes come after the bytes of WRITEs, since they may replace a number that is not
@@ -146,7 +171,8 @@ smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
         return;
     }
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
-    bool known = smcr_evidence_knows_reader(counted->conn, !sender) && !is_part;
+    bool known = smcr_evidence_knows_reader(counted->conn, !sender) && !is_part &&
+                 !may_miss_last_unnoticed(counted->conn);
     bool knows_positions = counted->conn->side[!sender].in.positions_known;
 
     *entry = counted->counts->direction[sender].figures;
@@ -161,7 +187,9 @@ smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
     if (!knows_positions && !entry->window_full_count) /* then a full window is not recognised */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
-    entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
+    /* the cursors of a tap may announce more than is known, if positions are relative */
+    bool is_relative = counted->conn->side[!sender].in.is_relative;
+    entry->unannounced_bytes = known && !is_relative ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
 /* Index of the role's direction in the facts of TCP. `role`: 0 client, 1 server. */

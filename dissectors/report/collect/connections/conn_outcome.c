@@ -235,6 +235,8 @@ may_miss_close(const smcr_conn_t *conn, smcr_figure_close_t of_tcp)
     bool is_silent =
         smcr_evidence_is_silent(side[0].link) || smcr_evidence_is_silent(side[1].link);
 
+    if (conn->lgr && conn->lgr->tapped) /* nothing shows that the last messages are missing */
+        return true;
     if (of_tcp == SMCR_FIGURE_CLOSE_NORMAL) /* CDC closed before TCP */
         return true;
     if (of_tcp == SMCR_FIGURE_CLOSE_OPEN && is_silent) /* a RST may be missing, too */

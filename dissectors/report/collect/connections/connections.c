@@ -172,7 +172,10 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_place_t *place = packet->record->write_location;
+    const smcr_place_rare_t *rare = place ? smcr_place_rare(place) : NULL;
 
+    if (rare && rare->is_copy)
+        return;
     direction->figures.writes += smcr_ib_operations[packet->roce->opcode].begins;
     count_application_error(collection, when, packet);
     if (!place)

@@ -200,7 +200,8 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
                                                                     earlier, and was kept until
                                                                     now */
 
-    if (is_current)
+    /* the tap of a host does not show to which address data is written */
+    if (is_current && !conn->lgr->tapped)
         smcr_rules_check_write(SMCR_RULES_LEARNED, arrival,
                                &(smcr_rules_write_t){.conn = conn, .place = place});
     if (has_new_bytes) {
@@ -226,6 +227,18 @@ remove_oldest_unannounced(smcr_stream_t *stream, smcr_place_t *last, smcr_place_
     if (oldest == last)
         stream->unannounced = 0;
     oldest->is_unannounced = false;
+}
+
+void
+smcr_window_forget_unannounced(const smcr_state_t *state, smcr_stream_t *stream)
+{
+    smcr_place_t *last = smcr_slab_entry(&state->entries, stream->unannounced);
+
+    while (stream->unannounced) {
+        smcr_place_t *oldest = smcr_slab_entry(&state->entries, last->next);
+        remove_oldest_unannounced(stream, last, oldest);
+        oldest->announced_in = 0;
+    }
 }
 
 /* Whether an earlier message has announced the packet: the bytes of the packet end before the bytes

@@ -34,6 +34,10 @@ typedef struct {
 void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                           const smcr_window_reading_t *reading);
 
+/* Forgets which captured WRITEs of the stream no CDC message has announced so far: it stays unknown
+ * which message announces them. */
+void smcr_window_forget_unannounced(const smcr_state_t *state, smcr_stream_t *stream);
+
 /* Frees what the stream has beside itself: announcements that its reader has not read, and its rare
  * members. */
 void smcr_window_free(smcr_state_t *state, smcr_stream_t *stream);
