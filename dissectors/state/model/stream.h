@@ -105,7 +105,7 @@ typedef struct {
                             since. Only data
                             that was not acknowledged on the old link may be written once more
                             (4.6) */
-    bool is_relative;    /* the tap of a host shows the stream, and its positions count from the first
+    bool is_relative;    /* a tap shows the stream, and its positions count from the first
                             captured byte, or are assumed in another way */
     bool was_full;       /* the last CDC message that announced data has filled the RMB element */
     bool was_full_small; /* silly window: the last CDC message that announced data announced few
