@@ -1190,8 +1190,8 @@ EVERY = [
             "what-is-read-is-under-way",
             "dissectors/timeline/in_flight.c",
             "unit/test_timeline.c",
-            "if (sent->end && !sent->read.frame)",
-            "if (sent->end && sent->read.frame)",
+            "if (is_read && !sent->read.frame)",
+            "if (is_read && sent->read.frame)",
         ),
         (
             FIGURES,

@@ -33,7 +33,6 @@ WORDS = {
     "state/rules/links": "",
     "state/flow/writes": "cost orphan window write",
     "state/flow/tapped": "tapped",
-    "state/flow": "outcome",
     "state/flow/told": "",
     "state/flow": "outcome",
     "timeline": "interval timeline",

@@ -70,12 +70,16 @@ smcr_timeline_note_rewritten(smcr_timeline_writer_t *writer, const smcr_link_t *
         sent->is_rewritten |= sent->end > position;
 }
 
+/* Ends of data grow in the order of sending, but after a move to another link the writer writes
+ * earlier data once more. */
 void
 smcr_timeline_note_read(const smcr_timeline_step_t *step, int side, uint64_t consumed)
 {
     smcr_timeline_sent_t *sent = step->timeline->writer[side].oldest;
 
-    for (; sent && (sent->end <= consumed || sent->is_rewritten); sent = sent->next)
-        if (sent->end && sent->end <= consumed && !sent->read.frame)
+    for (; sent && (sent->end <= consumed || sent->is_rewritten); sent = sent->next) {
+        bool is_read = sent->end && sent->end <= consumed;
+        if (is_read && !sent->read.frame)
             sent->read = step->packet->when;
+    }
 }

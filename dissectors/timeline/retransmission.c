@@ -115,8 +115,9 @@ prolong_retransmissions(smcr_interval_t *retransmitted, smcr_when_t first, smcr_
  * An acknowledgement that is missing may have covered the packet before: then no side waited for
  * the retransmission. It may be missing in a gap that has already come, if the first transmission
  * came before the end of this gap. Or it may be missing in a gap that shows later
- * (`retransmitted_unheard`). Or the writer has retransmitted an acknowledged packet in the same step
- * back: acknowledgements were under way when its timer ran out, and the next one may be missing. */
+ * (`retransmitted_unheard`). Or the writer has retransmitted an acknowledged packet in the same
+ * step back: acknowledgements were under way when its timer ran out, and the next one may be
+ * missing. */
 static void
 note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
 {

@@ -161,20 +161,33 @@ is_full(const smcr_conn_t *conn, unsigned sender)
            direction->announced + direction->unannounced > POSITIONS_MAX;
 }
 
+/* Whether the tap on `interface` shows another host than that which shows the direction. */
+static bool
+is_elsewhere(const smcr_tapped_direction_t *direction, uint32_t interface)
+{
+    return direction->has_interface && direction->interface != interface;
+}
+
+/* Whether both sides have closed the connection, so long before `time`, nanoseconds, that no packet
+ * of it can come late. */
+static bool
+have_long_closed(const smcr_conn_t *conn, uint64_t time)
+{
+    bool is_late = time < conn->tapped->last_time + SMCR_TIME_DISORDER;
+
+    return smcr_conn_side_has_closed(&conn->side[0]) && smcr_conn_side_has_closed(&conn->side[1]) &&
+           !is_late;
+}
+
 bool
 smcr_tapped_has_ended(const smcr_conn_t *conn, unsigned sender, uint32_t interface, uint64_t time)
 {
-    const smcr_conn_side_t *one = &conn->side[0], *other = &conn->side[1];
-
     if (!conn->tapped || !conn->tapped->link)
         return false;
     const smcr_tapped_direction_t *direction = &conn->tapped->direction[sender];
-    bool is_elsewhere = direction->has_interface && direction->interface != interface;
-    if (smcr_tapped_awaits_message(direction) || is_elsewhere)
+    if (smcr_tapped_awaits_message(direction) || is_elsewhere(direction, interface))
         return false;
-    bool have_closed = smcr_conn_side_has_closed(one) && smcr_conn_side_has_closed(other);
-    bool is_late = time < conn->tapped->last_time + SMCR_TIME_DISORDER;
-    return (have_closed && !is_late) || is_full(conn, 0) || is_full(conn, 1);
+    return have_long_closed(conn, time) || is_full(conn, 0) || is_full(conn, 1);
 }
 
 /* The ring of the RMB element into which `sender` writes. */
@@ -446,6 +459,18 @@ reset_stream(smcr_state_t *state, const smcr_tapped_direction_t *direction, smcr
     stream->last_write_start = MIN(stream->last_write_start, end);
 }
 
+/* Notes whether positions of a direction whose ring is not known count from its first captured data
+ * (`is_relative`): so far, or since this message does not give its step. */
+static void
+note_relative(const smcr_tapped_direction_t *direction, const smcr_ring_t *ring,
+              const smcr_tapped_message_t *message, smcr_stream_t *stream)
+{
+    if (smcr_ring_room(ring))
+        return;
+    bool was_relative = stream->is_relative && direction->has_message;
+    stream->is_relative = was_relative || !gives_step(direction, ring, message);
+}
+
 /* Takes in what the message shows of the data before it. */
 static void
 take_in_batch(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
@@ -457,9 +482,7 @@ take_in_batch(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
     uint64_t announced = announced_bytes(direction, ring, message);
     smcr_stream_t *stream = &packet->conn->side[!packet->sender].in;
     bool is_sure = knows_start(direction, ring, message) && !lacks_messages(direction, message);
-    if (!smcr_ring_room(ring))
-        stream->is_relative = !gives_step(direction, ring, message) ||
-                              (stream->is_relative && direction->has_message);
+    note_relative(direction, ring, message, stream);
     smcr_tapped_batch_t batch = smcr_tapped_end_batch(arrival->state, tapped, direction, announced,
                                                       smcr_ring_room(ring));
 
