@@ -320,7 +320,8 @@ show_learned(const display_t *shown)
     }
 }
 
-/* Shows the header. */
+/* Shows the header, and sets `shown->below`, under which later items of the packet go. Bytes of a
+ * header that is longer than the known members are shown as reserved. */
 static void
 show_header(display_t *shown)
 {

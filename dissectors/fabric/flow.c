@@ -266,7 +266,9 @@ misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
     return true;
 }
 
-/* Takes in a request whose PSN is above all earlier PSNs. */
+/* Takes in a request whose PSN is above all earlier PSNs. The order matters: `highest` is first
+ * raised over the responses of earlier READ requests, then the order is judged by it, and then the
+ * packet's own PSNs raise it. */
 static void
 take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
          smcr_flow_verdict_t *verdict)

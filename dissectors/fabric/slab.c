@@ -44,7 +44,9 @@ allow_access(G_GNUC_UNUSED wmem_allocator_t *scope, G_GNUC_UNUSED wmem_cb_event_
 #define ALLOW_ACCESS_AT_END(scope, memory)
 #endif
 
-/* Makes a block with the next index. */
+/* Makes a block with the next index, which begins at a multiple of SMCR_SLAB_SIZE: of the memory
+ * for BLOCKS_AT_ONCE blocks, one is lost for that. Ends the program if there are BLOCKS_MAX
+ * blocks. */
 static void
 add_block(smcr_slab_t *slab)
 {

@@ -296,7 +296,8 @@ take_class(headers_walk_t *walk, uint8_t traffic_class)
         walk->outer.ecn = ecn;
 }
 
-/* Sets the next header by the protocol number of IP. */
+/* Sets the next header by the protocol number of IP. Returns false if the protocol has no header
+ * that leads to a tunneled packet. */
 static bool
 set_next_protocol(headers_walk_t *walk, uint8_t protocol)
 {

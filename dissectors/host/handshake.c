@@ -257,7 +257,8 @@ is_closing(const struct tcp_analysis *tcp)
     return tcp->flow1.closing_initiator || tcp->flow2.closing_initiator;
 }
 
-/* Returns the facts about a TCP connection that the state needs. */
+/* Returns the facts about a TCP connection that the state needs. Ports and GIDs have the index of
+ * the role: 0 client, 1 server. */
 static smcr_state_tcp_t
 describe_tcp(packet_info *pinfo, conversation_t *conversation, bool from_client)
 {

@@ -273,7 +273,8 @@ keep_verdict(const smcr_message_clc_t *message, unsigned captured, unsigned byte
     clc->lacks_diagnosis = captured < MIN(SMCR_CLC_CODE_LENGTH, bytes);
 }
 
-/* Decodes a message whose header is captured. */
+/* Decodes a message whose header is captured. The body is read within the message's own length, so
+ * a wrong length in it cannot reach the next message. */
 static void
 dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
 {

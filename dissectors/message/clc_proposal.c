@@ -132,7 +132,8 @@ has_more_bits(const prefix_t *prefix)
     return more;
 }
 
-/* Dissects `count` IPv6 prefixes from `start` on. */
+/* Dissects `count` IPv6 prefixes from `start` on. All are shown, and the first
+ * SMCR_WIRE_PREFIXES_MAX are kept. */
 static void
 dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, unsigned start,
                  unsigned count)

@@ -296,7 +296,8 @@ dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *
     return SMCDV2_LENGTH + DEVICE_LENGTH * (unsigned)proposal->ism_count;
 }
 
-/* Dissects the EIDs of the SMCv2 extension, which begin at `start`. */
+/* Dissects the EIDs of the SMCv2 extension, which begin at `start`. The count in the header may be
+ * wrong: the list ends where the bytes end. */
 static void
 dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
              smcr_clc_proposal_t *proposal, unsigned start)

@@ -251,7 +251,8 @@ show_text(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
                                  smcr_item_peer_text(walk->pinfo->pool, bytes, row->length));
 }
 
-/* Shows one row whose bytes are all captured; returns its item. */
+/* Shows one row whose bytes are all captured; returns its item. A row of the kind SHOW with
+ * `first_byte_hf` has credits if its first byte is not 0. */
 static proto_item *
 show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {

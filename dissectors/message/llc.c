@@ -193,7 +193,8 @@ check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
 
 /* ---- one message ---- */
 
-/* Shows a message whose type is not known. */
+/* Shows a message whose type is not known. A receiver may ignore a message of the optional class,
+ * so it gets another expert item. The message is complete if all its bytes are captured. */
 static void
 dissect_unknown(const smcr_message_llc_t *message)
 {

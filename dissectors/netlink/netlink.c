@@ -177,7 +177,8 @@ member_width(const attribute_t *row)
     return kept_size(row) == SMCR_GID_LENGTH ? GID_TEXT : kept_size(row);
 }
 
-/* Shows a struct, and further bytes after its last known member. */
+/* Shows a struct, and further bytes after its last known member: a newer kernel may have more
+ * members. `nest`: the attribute whose value is the struct. */
 static void
 walk_struct(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 {

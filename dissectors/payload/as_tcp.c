@@ -356,10 +356,10 @@ smcr_payload_dissect_fresh(const smcr_payload_target_t *target, const smcr_paylo
 }
 
 /* Whether dissectors may get the bytes in the frame of the packet itself: the receiver has taken in
- * the packet, and the connection of the packet is known. Returns false for a packet after a gap,
- * because the receiver may discard the packet, and dissectors need the bytes in order. Returns
- * false if the connection became known in a later frame, except if a host reported the connection
- * over netlink; that later frame passes the bytes to dissectors. */
+ * the packet, and the connection of the packet is known. False for a packet after a gap, because
+ * the receiver may discard the packet, and dissectors need the bytes in order. If the connection
+ * became known in a later frame, that frame passes the bytes to dissectors, so the result is false,
+ * too; but a connection that has its name from a host's report counts as known. */
 static bool
 is_taken_in(const smcr_record_t *record)
 {

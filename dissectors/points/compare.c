@@ -9,8 +9,8 @@
 #include "fates.h"
 #include "observed_tcp.h"
 
-/* A point that misses packets of one direction only captures all, if the chance is at most this
- * that packets missed at random were all of this direction. */
+/* If all packets that a point lacks are of one direction, it either captures all that passes it, or
+ * missed them at random. It captures all if the chance for the second is at most this. */
 #define CHANCE_MOST 1e-4
 
 /* ---- what no answer proves ---- */

@@ -282,7 +282,8 @@ reports_twice(const answer_t *answer)
                                     right <= unwrap(answer->ack, tcp->sack[1].right));
 }
 
-/* Finds for each range the first answer that acknowledges it. */
+/* Finds for each range the first answer that acknowledges it. The first SACK block of an answer may
+ * report bytes that have come twice (RFC 2883); it acknowledges nothing then. */
 static void
 take_answers(flow_t *flow)
 {
@@ -505,7 +506,8 @@ is_received(const flow_t *flow, const range_t *range, uint32_t nth, uint32_t acc
     return sent_of(flow, range, nth)->is_seen || (!nth && !has_rival(flow, range));
 }
 
-/* Sets the fates of a range's transmissions. */
+/* Sets the fates of a range's transmissions. A transmission of which the answers prove nothing
+ * keeps its fate. */
 static void
 settle_range(const flow_t *flow, const range_t *range)
 {
@@ -596,7 +598,8 @@ settle_pure(const flow_t *flow)
 
 /* ---- all of it ---- */
 
-/* Follows the flow with the index `number`. */
+/* Follows the flow with the index `number`, and sets the fates of its transmissions. Each step
+ * needs what the steps before it have collected; the arrays live as long as this call. */
 static void
 follow_flow(const smcr_chain_t *chain, uint32_t number)
 {

@@ -226,7 +226,9 @@ is_on_way(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
             smcr_observed_has_flow(flow, chain->point[way->to]));
 }
 
-/* Judges a transmission in the segment. Adds its delay to `delays`. */
+/* Judges a transmission in the segment, and counts it once in `way->way->packets`. Adds its delay
+ * to `delays` if both points have it. A transmission that only one point has is left alone if it
+ * need not pass the other, or if the other did not capture at that time. */
 static void
 judge_transmission(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
                    GArray *delays)

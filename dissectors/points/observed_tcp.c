@@ -36,7 +36,8 @@ begin_tcp(smcr_points_t *points)
     return points->tcp;
 }
 
-/* Adds the flow from `source` to `destination`. */
+/* Adds the flow of the segment's connection from the end `sender`, an index of `segment->gid`, to
+ * the other end. `path`: index of the path of both directions. */
 static void
 add_flow(smcr_points_t *points, const smcr_points_tcp_segment_t *segment, unsigned sender,
          uint32_t path)
@@ -271,7 +272,8 @@ identity_of(const smcr_observed_segment_t *segment, uint64_t from, uint32_t span
     return hash;
 }
 
-/* Appends a part of the segment with the index `number`. */
+/* Appends a part of the segment with the index `number`: `span` sequence numbers from the unwrapped
+ * number `from` on. The first observation has the index 1. */
 static void
 add_part(smcr_points_t *points, uint32_t number, uint64_t from, uint32_t span)
 {
@@ -295,7 +297,9 @@ add_part(smcr_points_t *points, uint32_t number, uint64_t from, uint32_t span)
     points->paths[points->flows[segment->flow].path].seen[segment->point]++;
 }
 
-/* Cuts the segment with the index `number`. */
+/* Cuts the segment with the index `number` into parts, so that equal bytes are equal parts at all
+ * points. A segment with too many parts stays whole; one without data or flags is one part, of
+ * length 0. */
 static void
 cut_segment(cutting_t *cutting, uint32_t number)
 {
@@ -374,7 +378,8 @@ note_all_shared(smcr_points_t *points, const equal_parts_t alike[SMCR_POINTS_MOS
             note_shared(points, alike, one, other);
 }
 
-/* Counts the parts that points have in common. */
+/* Counts the parts that points have in common: sorted by identity, equal parts of all points lie
+ * side by side. Equal parts of one point keep their order. */
 static void
 count_shared(smcr_points_t *points)
 {

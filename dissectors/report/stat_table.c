@@ -227,7 +227,7 @@ add_fields(const smcr_table_kind_t *kind, stat_tap_table_item *fields)
     return count;
 }
 
-/* Registers a table with Wireshark. */
+/* Registers a table with Wireshark, which keeps `table->ui` and the fields as long as it runs. */
 static void
 register_table(table_t *table, const smcr_table_kind_t *kind)
 {

@@ -91,7 +91,8 @@ show_message_fields(proto_tree *tree, const smcr_record_cm_t *note)
         smcr_generated_uint(tree, hf_smcr_cm_status, note->status);
 }
 
-/* Shows the connection of RDMA-CM to which the packet belongs. */
+/* Shows the connection of RDMA-CM to which the packet belongs. States are shown if the roles of the
+ * ends are known, or the packet is a message of RDMA-CM itself. */
 static void
 show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {

@@ -102,7 +102,8 @@ find_direction(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
     return g_hash_table_lookup(rdma->newest, &sought);
 }
 
-/* Adds the flow to those of its direction. */
+/* Adds the flow to those between the same two GIDs in this direction: the newest is first, and
+ * `before` leads to the earlier ones. */
 static void
 list_flow(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
 {

@@ -522,7 +522,8 @@ subject_of(const smcr_conn_t *conn, const smcr_link_t *link)
     return subject;
 }
 
-/* Writes the frames of the kind into the notice. */
+/* Writes the frames of the kind into the notice, in the order in which they were counted. `scope`
+ * owns them. */
 static void
 fill_occurrences(const smcr_collect_t *collection, smcr_figure_notice_t *notice,
                  const counted_items_t *kind, wmem_allocator_t *scope)

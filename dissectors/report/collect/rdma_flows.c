@@ -362,7 +362,8 @@ count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
     smcr_classes_shares_take(collection->shares, when, smcr_ib_has_mark(roce));
 }
 
-/* Counts a packet in the figures of its flow. */
+/* Counts a packet in the figures of its flow. `frame_before` is set before `last_frame` moves:
+ * later counts of this packet compare with the packet before it. */
 static void
 count_packet(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
              const smcr_tap_t *packet)

@@ -81,7 +81,8 @@ smcr_figure_delete_reason_of(uint32_t code)
 
 /* ---- distributions ---- */
 
-/* Adds all measurements of `other` to `*distribution`. */
+/* Adds all measurements of `other` to `*distribution`; NULL is a distribution without measurements.
+ * The result is a copy, so that `other` never changes. */
 static void
 join_distribution(smcr_distribution_t **distribution, const smcr_distribution_t *other,
                   wmem_allocator_t *scope)

@@ -281,8 +281,8 @@ typedef struct {
                                             part */
     const char *const *words;            /* words among which a CHOICE chooses; NULL: the member is
                                             no CHOICE */
-    bool is_known_with_entry;            /* the value is known wherever a value of the entry is: not
-                                            "or_null" */
+    bool is_known_with_entry;            /* the value is known if any value of the entry is:
+                                            entries.def has "always" for it, not "or_null" */
 } smcr_figure_member_t;
 
 /* Describes a kind of entry. */

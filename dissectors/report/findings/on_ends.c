@@ -418,7 +418,8 @@ have_same_ends(const smcr_entry_connection_t *one, const smcr_entry_connection_t
            g_strcmp0(one->client.addr, other->client.addr) == 0;
 }
 
-/* Returns the pool of `conn`, which the server has closed. */
+/* Returns the pool of `conn`, which the server has closed: the connections of the same client host
+ * with the same port of the server that were open at that moment, `conn` included. */
 static pool_t
 pool_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

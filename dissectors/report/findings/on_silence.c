@@ -505,7 +505,8 @@ is_dead(const smcr_finder_t *finder, const silent_host_t *host)
            !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
 }
 
-/* Returns the sentence of the finding. */
+/* Returns the sentence of the finding. It names the host if the host has probably failed
+ * (is_dead()), otherwise one of its queue pairs. */
 static const char *
 silence_text(const smcr_finder_t *finder, const silent_host_t *host)
 {

@@ -118,7 +118,8 @@ smcr_listener_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames)
         add_mark(wmem_array_index(frames, i));
 }
 
-/* Shows the findings that rest on the frame. */
+/* Shows the findings that rest on the frame, with their numbers in the report of the first pass,
+ * which begin with 1. */
 static void
 show_marks(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {

@@ -83,7 +83,8 @@ is_read_once(uint32_t frame)
 
 /* ---- forgetting ---- */
 
-/* Whether the frame that was chosen last came so long ago that records before it are not needed. If
+/* Whether the frame that was chosen last came so long ago that records before it are not needed:
+ * RECORDS_KEPT frames or more have followed, and RECORDS_STAY has passed or the clock went back. If
  * no frame is chosen yet, chooses this one. */
 static bool
 is_time(smcr_when_t now)

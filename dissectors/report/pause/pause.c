@@ -185,7 +185,7 @@ duration_of(const smcr_pauses_t *pauses, uint16_t quanta, unsigned otherwise)
 }
 
 /* Returns how long the pause that began with the last frame of the class has lasted at most at the
- * time `now`; 0: no pause began with it. */
+ * time `now`; 0: no pause began with it, or `now` is before the frame. */
 static uint64_t
 lasted(const lane_t *lane, uint64_t now)
 {
@@ -223,7 +223,8 @@ time_to_next(const pause_run_t *run)
     return run[1].begin.time > run->end ? run[1].begin.time - run->end : 0;
 }
 
-/* Joins the two neighbouring runs between which the least time lies. */
+/* Joins the two neighbouring runs between which the least time lies, so that there is one run
+ * fewer. The sums of frames and time stay the same. */
 static void
 join_closest(lane_t *lane)
 {

@@ -91,7 +91,8 @@ fill_times(smcr_entry_way_t *entry, const smcr_points_segment_t *segment, bool i
         fill_delay(&entry->delay, &segment->way[is_back].delay, line->error);
 }
 
-/* Fills in the counts of the way. */
+/* Fills in the counts of the way, and the first frames that they count. `lost_after_frame` is the
+ * first frame without an answer if no packet was lost after the second point. */
 static void
 fill_counts(smcr_entry_way_t *entry, const smcr_points_way_t *way)
 {

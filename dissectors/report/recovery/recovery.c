@@ -282,7 +282,9 @@ shows_disorder(const asked_t *asked, const smcr_recovery_request_t *request)
            !request->was_acked && request->when.time < asked->nak.time + PAUSE;
 }
 
-/* Takes a request with a PSN that a NAK has named. */
+/* Takes a request with a PSN that a NAK has named. The first such request is the retransmission
+ * that the NAK asks for. If a later one shows that the first was only out of order, the later one
+ * takes its place, and the first counts as late. */
 static void
 take_asked(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_request_t *request,
            uint32_t depth)

@@ -105,7 +105,8 @@ smcr_json_line_begin(const smcr_figure_member_t *member, const void *entry,
 
 static bool has_value_in(const void *entry, const smcr_figure_description_t *description);
 
-/* Whether a single value is known. */
+/* Whether a single value is known. Each kind has its own value that stands for "not known"; a
+ * number 0 is known. */
 static bool
 is_plain_known(const smcr_figure_member_t *member, const void *value)
 {

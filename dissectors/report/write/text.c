@@ -25,8 +25,8 @@ has_truncation_finding(const smcr_entry_report_t *report)
 }
 
 /* Writes facts that limit the report: a display filter, truncated frames, too many RDMA flows, a
- * capture that was read in a single pass. A finding of truncated frames reports them instead of the
- * first lines. */
+ * capture that was read in a single pass. Truncated frames are left out if a finding reports
+ * them. */
 static void
 write_limits(const smcr_text_page_t *page)
 {

@@ -160,7 +160,8 @@ step_of(const succession_t *message)
     return message->seq_step;
 }
 
-/* Compares the arriving message with the sender's last message. */
+/* Compares the arriving message with the sender's last message. The members that are set last need
+ * those before them, in this order. */
 static succession_t
 succession_of(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -263,8 +264,8 @@ may_miss_smcd(const succession_t *message, smcr_ring_fault_t fault)
            message->conn->lgr->tapped == SMCR_LGR_TAPPED_SMCD;
 }
 
-/* Judges a cursor of the arriving message. Sets the members of the result up to
- * `known`. */
+/* Judges a cursor of the arriving message. The result has its members up to `known`; the callers
+ * set `end` and `over`. */
 static smcr_evidence_cursor_t
 judge_cursor(const succession_t *message, const cursors_t *cursors)
 {

@@ -52,7 +52,8 @@ number_of(smcr_cursor_t cursor)
 
 /* ---- keeping ---- */
 
-/* Returns the sockets of the state. The first call makes them. */
+/* Returns the sockets of the state. The first call makes them, so that a capture without reports
+ * has none. */
 static smcr_sockets_t *
 made(smcr_state_t *state)
 {

@@ -520,7 +520,8 @@ fill_wait_before_end(smcr_entry_connection_t *entry, const smcr_collect_conn_sta
         asked->open_wait = open_wait_entry(&wait, scope);
 }
 
-/* Fills in the two directions of a connection over RDMA. */
+/* Fills in the two directions of a connection over RDMA. An open wait may prolong the connection,
+ * so the waits are found before the time is divided. */
 static void
 fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
                      const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,

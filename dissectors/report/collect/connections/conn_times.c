@@ -258,8 +258,9 @@ typedef struct {
     const smcr_collect_times_t *times;
     const smcr_conn_t *conn;
     uint32_t first; /* frame before which the connection has no packets on RoCE; 0: not known */
-    uint32_t last;  /* frame after which it has none; UINT32_MAX: not known */
-    bool is_whole; /* no packet of the connection is missing in between */
+    uint32_t last;  /* frame after which the connection has no packets on RoCE; UINT32_MAX: not
+                       known */
+    bool is_whole; /* no packet of the connection is missing between `first` and `last` */
 } certain_t;
 
 /* What missing packets leave certain of the end of a connection. A side that has written after

@@ -91,7 +91,8 @@ roce_half_of(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
                     .end = counted->last};
 }
 
-/* Returns the half of TCP. */
+/* Returns the half of TCP: when the CLC handshake agreed, which is its last message, and when TCP
+ * began to close (`close`) and ended (`end`). */
 static half_t
 tcp_half_of(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {

@@ -105,7 +105,8 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
  * wrong order within this time. Asked when all is known, since the end may come later. */
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
-/* The rule of check_overlap(), for one open exchange. */
+/* The rule of check_overlap(), for one open exchange. The response that ends the exchange may come
+ * up to ORDER later in the capture than it should, so the breach waits for that long. */
 static void
 check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *open)
 {
