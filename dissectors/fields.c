@@ -132,6 +132,8 @@ decline_class_text(uint32_t code)
                : "code not known (of a known class)";
 }
 
+/* Codes of z/OS and AIX mean something else than those of Linux. A sender that names no system has
+ * the codes of Linux, as far as they are known. */
 const char *
 smcr_value_decline_text(uint32_t code, unsigned os)
 {

@@ -96,6 +96,7 @@ smcr_ranges_append(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most
     insert_range(ranges, scope, ranges->count, range);
 }
 
+/* A removal that would make one range too many changes nothing. */
 uint64_t
 smcr_ranges_remove(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, uint64_t from,
                    uint64_t to)

@@ -119,6 +119,8 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
     return slot;
 }
 
+/* What the common part says of the first transmission is also true of the last one until another
+ * comes. */
 smcr_seen_rare_t *
 smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope)
 {

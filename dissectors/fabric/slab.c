@@ -116,6 +116,7 @@ smcr_slab_free(smcr_slab_t *slab, void *entry, size_t size)
     POISON(entry, size);
 }
 
+/* The first bytes of a freed entry lead to the one freed before. */
 void *
 smcr_slab_take_freed(smcr_slab_t *slab, size_t size)
 {

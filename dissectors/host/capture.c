@@ -139,6 +139,8 @@ smcr_capture_is_quoted(const packet_info *pinfo)
            (is_first_pass && smcr_state_is_beyond(capture.state, pinfo->num));
 }
 
+/* First pass only. Names of interfaces are noted as soon as there are several points, since reports
+ * name points by them. */
 smcr_state_t *
 smcr_capture_learn(const packet_info *pinfo)
 {

@@ -287,6 +287,8 @@ new_conversation(const packet_info *pinfo, uint32_t frame)
                             pinfo->destport, 0);
 }
 
+/* A connection that is known from a host's report only, and began before the capture, has ended
+ * when a handshake with the same ports comes. */
 smcr_conn_t *
 smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client)
 {

@@ -59,6 +59,7 @@ end_file(void)
     known.oldest = known.newest = NULL;
 }
 
+/* The maps are emptied with each file, whose frames have other numbers. */
 void
 smcr_translation_register(void)
 {
@@ -217,6 +218,8 @@ take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
     return NULL;
 }
 
+/* The timestamp is unlikely to be equal by chance; without one, the other bytes of the SYN have to
+ * be equal, too. */
 conversation_t *
 smcr_translation_take_syn(packet_info *pinfo, const struct tcpheader *tcp)
 {

@@ -64,6 +64,7 @@ static const struct {
 #include "wire/cdc.def"
 };
 
+/* Flags without words in wire/cdc.def are left out. */
 const char *
 smcr_cdc_flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 {
@@ -227,6 +228,7 @@ smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 
 /* ---- one message of SMC-D ---- */
 
+/* The numbers are in the byte order of the host, which is taken for little endian. */
 proto_tree *
 smcr_cdc_dissect_smcd(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc)
 {
@@ -252,6 +254,7 @@ smcr_cdc_dissect_smcd(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_
     return walk.tree;
 }
 
+/* Shows nothing, and raises no expert item. */
 bool
 smcr_cdc_decode_smcd(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 {

@@ -308,6 +308,7 @@ dissect_parts(smcr_message_clc_t *message)
     }
 }
 
+/* The offer is judged after all parts: version 2 stands in an extension. */
 void
 smcr_clc_proposal(smcr_message_clc_t *message)
 {

@@ -371,6 +371,7 @@ has_place(const smcr_layout_walk_t *walk, const char *info, const char *line)
     return (info && walk->pinfo->cinfo) || (line && walk->top);
 }
 
+/* The text is made only if a column or an item takes it. */
 void
 smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *line,
                const char *format, ...)

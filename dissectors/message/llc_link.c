@@ -126,6 +126,7 @@ max_links_is_valid(const smcr_message_llc_t *message)
     return max_links >= least && max_links <= SMCR_WIRE_LINKS_MAX;
 }
 
+/* The layout of version 2 has the maximum number of connections, too. */
 unsigned
 smcr_llc_confirm_link(const smcr_message_llc_t *message)
 {
@@ -283,6 +284,7 @@ smcr_llc_add_link(const smcr_message_llc_t *message)
     return has_extension(message, offers_link) ? show_extension(message) : SMCR_LLC_LENGTH;
 }
 
+/* The message has room for CONT_RTOKENS; `rtokens_left` counts those of later messages, too. */
 unsigned
 smcr_llc_add_link_cont(const smcr_message_llc_t *message)
 {
@@ -332,6 +334,7 @@ check_delete_link(const smcr_message_llc_t *message)
         smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason);
 }
 
+/* A response is no news: only the request says that a link is lost. */
 unsigned
 smcr_llc_delete_link(const smcr_message_llc_t *message)
 {

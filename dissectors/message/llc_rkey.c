@@ -251,6 +251,7 @@ show_after_rkeys(const smcr_message_llc_t *message, unsigned next)
     return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
 }
 
+/* RKeys of a response may all be zeros: they name nothing then, and are not shown as RKeys. */
 unsigned
 smcr_llc_delete_rkey(const smcr_message_llc_t *message)
 {

@@ -152,6 +152,8 @@ smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
     return SMCR_POLICY_ASK_NOT;
 }
 
+/* An answer that declines is kept only if there are enough of them: most connections need no memory
+ * for it. One that accepts counts for both directions. */
 void
 smcr_policy_note_answer(const packet_info *pinfo, const smcr_record_t *record,
                         smcr_policy_stretch_t bytes, bool declined)

@@ -488,6 +488,7 @@ smcr_report_register(void)
     smcr_report_register_tables();
 }
 
+/* Wireshark keeps pointers to the array. */
 void
 smcr_report_handoff(void)
 {

@@ -452,6 +452,8 @@ read_sender(tvbuff_t *tvb, const cover_t *cover, const smcr_ib_headers_t *roce,
         tvb_memcpy(tvb, sender + SMCR_GID_LENGTH - LID_LENGTH, SOURCE_LID_AT, LID_LENGTH);
 }
 
+/* The ICRC stays "unverified" if bytes that it covers are cut off, or if the IP header is not
+ * known. */
 smcr_icrc_t
 smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                      const smcr_ib_headers_t *roce)

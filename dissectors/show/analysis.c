@@ -424,6 +424,8 @@ show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 
 /* ---- all packets ---- */
 
+/* Items come in this order for all kinds of packets, so the same thing is always at the same
+ * place. */
 void
 smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                    const smcr_record_t *record, const smcr_ib_headers_t *roce)

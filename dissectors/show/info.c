@@ -386,6 +386,7 @@ add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_hea
     append_words(pinfo, text);
 }
 
+/* One packet may be several of these; the first one that applies is said. */
 void
 smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {

@@ -12,6 +12,7 @@
 #define WRONG_MAX 4
 #define SENDERS_MAX 65536 /* most senders that are kept; ICRCs of other senders are not counted */
 
+/* The tables are made at once, so nobody asks whether there are any. */
 smcr_state_t *
 smcr_state_new(wmem_allocator_t *scope)
 {

@@ -36,6 +36,7 @@ free_kept(void *data)
     g_free(kept);
 }
 
+/* A table that Wireshark has emptied begins with new memory; the old one is freed at once. */
 smcr_statistics_memory_t *
 smcr_statistics_find_memory(const void *table, bool is_empty, size_t size)
 {
@@ -172,6 +173,8 @@ sender_of(const smcr_conversation_row_t *row, const smcr_tap_t *packet)
     return record->direction == 1;
 }
 
+/* A frame counts once for a row, though it may have several packets. Packets that the filter does
+ * not select count in `all_counts` only. */
 smcr_conversation_update_t
 smcr_conversation_count_packet(smcr_statistics_memory_t *kept, const packet_info *pinfo,
                                const smcr_tap_t *packet, tap_flags_t flags)

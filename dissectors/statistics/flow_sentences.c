@@ -111,6 +111,7 @@ cause_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
     return step->cause == SMCR_CAUSE_TIMEOUT ? " after a timeout" : nak_text(scope, step);
 }
 
+/* A late packet is no retransmission, so no frame of a first transmission is named. */
 smcr_arrow_text_t
 smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, const char *subject)
 {
@@ -197,6 +198,7 @@ say_failover(wmem_allocator_t *scope, const smcr_event_t *event, const char *sub
                from ? from : " to another link");
 }
 
+/* Events without an arrow give two NULLs. */
 smcr_arrow_text_t
 smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_tap_t *packet,
                       const char *subject)

@@ -180,6 +180,7 @@ is_on_the_wire(const packet_info *pinfo)
     return !pinfo->flags.in_error_pkt && pinfo->ptype == PT_TCP;
 }
 
+/* The number of the next segment is noted for every segment, even if nothing is shown. */
 void
 smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated)
 {

@@ -151,6 +151,8 @@ find_no_space(const smcr_timeline_step_t *step, int side, uint64_t end)
     return knows_reader && end > unread->consumed + unread->size;
 }
 
+/* The wait ends first: if it ends with this packet, the time without space has begun with the
+ * wait. */
 void
 smcr_timeline_take_new_data(const smcr_timeline_step_t *step, int side, uint64_t end)
 {

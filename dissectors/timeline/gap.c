@@ -202,6 +202,8 @@ smcr_timeline_take_order(const smcr_timeline_step_t *step, int side)
     smcr_timeline_set_known(step, side, true);
 }
 
+/* A move to another link is no gap; the counts of gaps are those of the link, so they are taken
+ * anew. */
 void
 smcr_timeline_look_for_gaps(const smcr_timeline_step_t *step)
 {

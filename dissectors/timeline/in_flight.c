@@ -38,6 +38,8 @@ smcr_timeline_remove_sent(const smcr_timeline_step_t *step, smcr_timeline_writer
     wmem_free(step->scope, gone);
 }
 
+/* After LOOKED_AT packets whose acknowledgement came later, none of the rest is expected to be
+ * earlier. */
 const smcr_timeline_sent_t *
 smcr_timeline_find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
 {

@@ -179,6 +179,7 @@ join_settled(smcr_interval_union_t *all, const smcr_interval_union_t *one,
     all->uncounted += in_both;
 }
 
+/* Up to the later of both cuts only sums are left: they are made equal before the rest is added. */
 void
 smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
                          const smcr_interval_union_t *from)
@@ -580,6 +581,7 @@ smcr_intervals_each_piece(const smcr_intervals_t *intervals, smcr_interval_t spa
     for_each_piece(intervals, span, sink, data);
 }
 
+/* Settled time counts as a whole, then the pieces after it. */
 smcr_interval_division_t
 smcr_intervals_divide(const smcr_intervals_t *intervals, smcr_interval_t span)
 {

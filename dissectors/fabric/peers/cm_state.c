@@ -189,6 +189,8 @@ state_after_unruled(const smcr_cm_end_t *end, smcr_cm_event_t event)
     return next == NOTHING ? next : MAX(next, end->state);
 }
 
+/* A message for which the rules have no next state may have crossed one of the peer: then the
+ * earlier state has one. */
 smcr_cm_move_t
 smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event)
 {

@@ -57,6 +57,7 @@ SMCR_WIRE_KEY(hash_direction, equal_directions, offsetof(one_way_t, count))
 SMCR_WIRE_KEY(hash_flow, equal_flows, sizeof((smcr_rdma_flow_t *)NULL)->key)
 SMCR_WIRE_KEY(hash_pair, equal_pairs, offsetof(smcr_port_pair_t, ambiguous))
 
+/* All tables live as long as `scope`. */
 smcr_rdma_t *
 smcr_rdma_new(wmem_allocator_t *scope)
 {

@@ -279,6 +279,8 @@ add_measurement(const smcr_classes_reaction_t *reaction, smcr_entry_flow_reactio
     (*figures)->after_s += time;
 }
 
+/* Before the first packet with an ECN codepoint nothing is kept. After a measurement the ring
+ * begins anew. */
 void
 smcr_classes_reaction_take(smcr_classes_reaction_t **reaction,
                            smcr_entry_flow_reaction_t **figures, wmem_allocator_t *scope,

@@ -635,6 +635,7 @@ let_go(smcr_collect_t *collection, tcp_conn_t *flow)
     smcr_collect_pool_free(collection, flow->scope);
 }
 
+/* The gap of a connection stays, and its number if TCP has closed it (let_go()). */
 void
 smcr_collect_tcp_flows_let_go(smcr_collect_t *collection)
 {

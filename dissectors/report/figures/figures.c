@@ -334,6 +334,7 @@ smcr_figure_make(const smcr_figure_maker_t *maker, const void *source)
     return maker->entry;
 }
 
+/* A flow has few opcodes, so a list in the order of their first packets is searched. */
 void
 smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode,
                           uint64_t count)
@@ -410,6 +411,7 @@ smcr_figure_texts_add(smcr_figure_texts_t *texts, wmem_allocator_t *scope, const
 
 /* ---- adding up ---- */
 
+/* Flows of no link have no owner: both members are NULL. */
 const smcr_figure_flow_owner_t *
 smcr_figure_flow_owners(const smcr_entry_report_t *report, wmem_allocator_t *scope)
 {

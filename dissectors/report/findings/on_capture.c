@@ -764,6 +764,8 @@ suppress_findings_of_missing(smcr_finder_t *finder)
     finder->has_rank[SMCR_FINDING_BY_LACK] = true;
 }
 
+/* With a display filter nothing is missing for certain, so findings of missing packets are not
+ * made, and others do not rest on them. */
 void
 smcr_finding_on_capture(smcr_finder_t *finder)
 {

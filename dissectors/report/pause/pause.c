@@ -124,6 +124,7 @@ smcr_pause_is_frame(const uint8_t *bytes, uint32_t length)
     return opcode == PAUSE || opcode == PFC;
 }
 
+/* Only a VLAN tag has a priority. */
 bool
 smcr_pause_header_read(const uint8_t *bytes, uint32_t length, smcr_pause_header_t *header)
 {

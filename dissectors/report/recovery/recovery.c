@@ -485,6 +485,7 @@ smcr_recovery_report(const smcr_recovery_flow_t *flow, wmem_allocator_t *scope)
     return entry;
 }
 
+/* Late packets that are still kept count, too. */
 smcr_when_t
 smcr_recovery_reordered(const smcr_recovery_flow_t *flow)
 {

@@ -92,6 +92,8 @@ first_after(const smcr_series_line_t *line, uint64_t time)
     return at;
 }
 
+/* Where packets are missing, points are missing: the longest time without points is taken for the
+ * gap. */
 bool
 smcr_series_line_break(smcr_series_line_t *line, uint64_t since, uint64_t now)
 {

@@ -369,6 +369,7 @@ vlan_text(wmem_allocator_t *scope, const smcr_entry_flow_network_t *network)
                               network->vlan);
 }
 
+/* VLAN and tunnel make flows of equal addresses different, so they are part of the name. */
 const char *
 smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *flow)
 {

@@ -690,6 +690,7 @@ smcr_json_write(FILE *file, const smcr_entry_report_t *report)
     wmem_destroy_allocator(writer.scope);
 }
 
+/* The memory of a line is freed at once, since a live capture writes lines as long as it runs. */
 void
 smcr_json_write_line(GString *text, const smcr_entry_line_t *line)
 {

@@ -342,6 +342,8 @@ is_reader_heard_elsewhere(const smcr_record_t *record, int writer, uint32_t sinc
     return !is_elsewhere || is_heard(&reader->link->qp[writer], since, frame);
 }
 
+/* For a retransmission the time since its first transmission counts: what the reader said in
+ * between may be missing. */
 bool
 smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
 {

@@ -673,6 +673,8 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
 
 /* ---- TCP: the handshake, and the data after CLC ---- */
 
+/* The connection is found by the conversation from now on. `reuses_ports`: an earlier connection
+ * with these ports has ended. */
 smcr_conn_t *
 smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
 {

@@ -341,6 +341,7 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo)
     smcr_collect_notices_end_frame(all, pinfo);
 }
 
+/* The first time is computed back from this frame, since the frames before are not read. */
 void
 smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo)
 {

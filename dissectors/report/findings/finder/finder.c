@@ -253,6 +253,7 @@ is_icmp_between(const smcr_figure_notice_t *notice, const char *one, const char 
            (is_from_to(notice->subject, one, other) || is_from_to(notice->subject, other, one));
 }
 
+/* The texts come in the order of the notices. */
 const char *
 smcr_finder_undelivered(const smcr_finder_t *finder, const char *one, const char *other)
 {

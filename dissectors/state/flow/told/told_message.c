@@ -121,6 +121,7 @@ smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, i
     return socket && may_send_for(socket, qp, *side) ? socket : NULL;
 }
 
+/* The connection may have been joined with its other direction since it was noted. */
 smcr_conn_t *
 smcr_state_report_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
 {
