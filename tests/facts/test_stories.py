@@ -6,6 +6,7 @@ single blank for each run of white space of the page.
 """
 
 import functools
+import itertools
 import json
 import random
 import re
@@ -497,6 +498,133 @@ def test_damaged_story(tshark, scratch, row):
     text = " ".join(tshark.show(path, "-2", "-q", "-z", "smcr,report").split())
     assert [words for words in page if not re.search(words, text)] == [], text
     assert [words for words in never if re.search(words, text)] == [], text
+
+
+UDP = 17
+
+
+def of_roce(frames):
+    return [frame for frame in frames if pcapng.data(frame)[23] == UDP]
+
+
+def begun(count):
+    """The first frames of a capture."""
+    return lambda frames: frames[:count]
+
+
+def longest_silence(frames):
+    """The longest time between two frames, in seconds."""
+    times = [pcapng.time(frame) for frame in frames]
+    return max(later - time for time, later in itertools.pairwise(times)) / alterations.UNIT
+
+
+WAITED = "longest_waits.server reader.lasted_s"
+# Of a lossy capture the programs say only that the client reads nothing up to a moment. Nothing is on
+# the wire meanwhile: the wait is the longest silence of the first frames, within a round trip.
+SILENCE, BEFORE_LOSSES = {WAITED: None}, 190
+ROUND_TRIP = 0.012  # seconds: the longest of the first requests of these captures
+# What programs know of their waits (captures/README.md, the .json files) and of their bytes:
+# (what, capture, what is done to it, port of the client, {figure: (least, most)}, kinds of waits that
+# nobody has)
+KNOWN = [
+    (
+        "a request takes 3.098 s, and others 35 ms, of which their own way is a part",
+        ("s08a-server-stopped", None, 38298),
+        {"longest_waits.client answer.lasted_s": (3.098 - 2 * 0.0352, 3.098)},
+        {"reader", "space", "retransmission"},
+    ),
+    (
+        "a subscriber reads nothing up to 1795884167.883; its clock is known to 191 ms",
+        ("s10c-slow-sub-late", None, 52734),
+        {
+            WAITED: (10.4, 16.004),
+            "longest_waits.server reader.end_time": (1795884167.692, 1795884168.074),
+        },
+        {"retransmission"},
+    ),
+    (
+        "a client reads 16,000 bytes each 0.4 s, and its buffer has 64 KiB",
+        ("s20-busy", None, 41784),
+        {WAITED: (0.4, 65536 / 16000 * 0.4)},
+        {},
+    ),
+    (
+        "a round trip of 40 ms for each buffer; no program is slow",
+        ("s05-delay20", None, 48500),
+        {"longest_waits.server space.lasted_s": (0.04, 0.08), WAITED: (0, 0.004)},
+        {},
+    ),
+    (
+        "a server sleeps 4 ms after each 6,000 bytes of 1 MiB, for at most 1.169 s in all",
+        ("6.1-v2-d-bulk-slow-reader", None, 32964),
+        {"client_to_server.time.reader_s": (0.004 * (1048576 - 16384) / 6000, 1.169)},
+        {"retransmission"},
+    ),
+    *(
+        (f"a client reads after a second; frames: {count}", (name, begun(count), port), SILENCE, {})
+        for name, port, count in (
+            ("6.1-v1-n-lossy", 36938, 178),
+            ("6.1-v1-n-lossy", 36938, 190),
+            ("6.1-v1-n-lossy", 36938, None),
+            ("6.1-v2-n-lossy", 59070, 198),
+            ("6.1-v2-n-lossy", 59070, 199),
+            ("6.1-v2-n-lossy", 59070, None),
+        )
+    ),
+    (
+        "a client sends 4,000 bytes; one host's frames",
+        ("6.1-v1-c-three-conns", ONLY_CLIENT, 58152),
+        {"client_to_server.bytes": (4000, 4000)},
+        {"reader", "space", "retransmission"},
+    ),
+    (
+        "the same of the other host's: the cursors say it",
+        ("6.1-v1-c-three-conns", ONLY_SERVER, 58152),
+        {"server_to_client.bytes": (3000, 3000)},
+        {"reader", "space", "retransmission"},
+    ),
+    (
+        "a client sends 3,000 bytes, and another link comes up; one host's frames",
+        ("6.1-v1-h5-late-second-link", ONLY_CLIENT, 42120),
+        {"client_to_server.bytes": (3000, 3000)},
+        {"reader", "space", "retransmission"},
+    ),
+    (
+        "a client sends 650 bytes up to the end of its link; RoCE only",
+        ("6.1-v2-g6-single-link-down", of_roce, None),
+        {"client_to_server.bytes": (650, 650)},
+        {"reader", "space"},
+    ),
+]
+
+
+def figure_of(conn, path):
+    """A figure of a connection by its path; its longest waits have names, not numbers."""
+    waits = {f"{wait['writer']} {wait['kind']}": wait for wait in conn["longest_waits"]}
+    found = {**conn, "longest_waits": waits}
+    for name in path.split("."):
+        found = found[name]
+    return float(found)
+
+
+def test_what_programs_know(tshark, scratch):
+    wrong = []
+    for what, (name, change, port), figures, nobody in KNOWN:
+        head, frames = pcapng.read(ALL[name])
+        frames = change(frames) if change else frames
+        path = scratch / f"{len(wrong)}.pcapng"
+        scratch.chmod(0o777)
+        pcapng.write(path, head, frames)
+        path.chmod(0o644)
+        report = json.loads(tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,json"))
+        conn = next(each for each in report["connections"] if each["client"]["port"] == port)
+        for figure, bounds in figures.items():
+            silence = longest_silence(frames[:BEFORE_LOSSES])
+            least, most = bounds or (silence - ROUND_TRIP, silence + ROUND_TRIP)
+            if not least <= figure_of(conn, figure) <= most:
+                wrong.append((what, figure, least, figure_of(conn, figure), most))
+        wrong += [(what, wait) for wait in conn["longest_waits"] if wait["kind"] in nobody]
+    assert wrong == []
 
 
 def test_wait_for_a_silent_peer_is_no_wait_for_a_lost_packet(tshark, scratch):
