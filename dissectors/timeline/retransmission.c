@@ -109,33 +109,40 @@ prolong_retransmissions(smcr_interval_t *retransmitted, smcr_when_t first, smcr_
     retransmitted->end = when;
 }
 
+/* Whether an acknowledgement may be missing that covered the packet of `step` before: then no side
+ * waited for its retransmission. `first`: first transmission of the packet. There are three cases:
+ * 1. the acknowledgement may be missing in a gap that has already come: the first transmission came
+ * before the end of this gap; 2. the capture has no acknowledgements; 3. the writer has
+ * retransmitted an acknowledged packet in the same step back: acknowledgements were under way when
+ * its timer ran out, and the next one may be missing. */
+static bool
+may_miss_ack(const smcr_timeline_step_t *step, smcr_when_t first)
+{
+    int sender = step->packet->record->sender;
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
+    smcr_when_t noticed = step->timeline->writer[!sender].gap_noticed;
+    const smcr_step_back_t *back = step->packet->record->step;
+    bool is_in_gap = writer->acks_missing.frame && first.time < noticed.time;
+    bool is_after_needless = back && back == writer->needless_step;
+
+    return is_in_gap || is_after_needless || !smcr_timeline_hears_acks(step->timeline, sender);
+}
+
 /* Notes how certain the retransmission with the packet of `step` is. `first`: first transmission of
- * the packet.
- *
- * An acknowledgement that is missing may have covered the packet before: then no side waited for
- * the retransmission. It may be missing in a gap that has already come, if the first transmission
- * came before the end of this gap. Or it may be missing in a gap that shows later
- * (`retransmitted_unheard`). Or the writer has retransmitted an acknowledged packet in the same
- * step back: acknowledgements were under way when its timer ran out, and the next one may be
- * missing. */
+ * the packet. An acknowledgement that covered the packet before may also be missing in a gap that
+ * shows later (`retransmitted_unheard`). */
 static void
 note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
 {
-    int sender = step->packet->record->sender;
-    smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
+    smcr_timeline_writer_t *writer = &step->timeline->writer[step->packet->record->sender];
     smcr_when_t when = step->packet->when;
     bool is_proven = was_needed(step, first);
-    bool is_in_gap =
-        writer->acks_missing.frame && first.time < step->timeline->writer[!sender].gap_noticed.time;
-    const smcr_step_back_t *back = step->packet->record->step;
-    bool is_after_needless = back && back == writer->needless_step;
-    bool may_miss_ack =
-        is_in_gap || is_after_needless || !smcr_timeline_hears_acks(step->timeline, sender);
+    bool is_in_doubt = !is_proven && may_miss_ack(step, first);
 
     for (int side = 0; side < 2; side++) {
         if (is_proven)
             smcr_timeline_add(step, side, SMCR_INTERVAL_RETRANSMISSION_PROVEN, first, when);
-        else if (may_miss_ack)
+        if (is_in_doubt)
             smcr_timeline_add(step, side, SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT, first, when);
     }
     writer->retransmitted_psn = step->packet->roce->psn;

@@ -43,8 +43,8 @@ smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32
 
 /* ---- packets ---- */
 
-/* Whether the writer sent another captured WRITE after the WRITE packet of `step`, which the
- * capture or the network has out of order. */
+/* Whether the writer sent another captured WRITE after the WRITE packet of `step`: the capture or
+ * the network has the two out of order. */
 static bool
 was_overtaken(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer)
 {

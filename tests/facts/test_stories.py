@@ -519,13 +519,13 @@ def longest_silence(frames):
 
 
 WAITED = "longest_waits.server reader.lasted_s"
-# Of a lossy capture the programs say only that the client reads nothing up to a moment. Nothing is on
-# the wire meanwhile: the wait is the longest silence of the first frames, within a round trip.
+# Of a lossy capture the programs say only that the client reads nothing up to a moment. Nothing is
+# on the wire meanwhile: the wait is the longest silence of the first frames, within a round trip.
 SILENCE, BEFORE_LOSSES = {WAITED: None}, 190
 ROUND_TRIP = 0.012  # seconds: the longest of the first requests of these captures
 # What programs know of their waits (captures/README.md, the .json files) and of their bytes:
-# (what, capture, what is done to it, port of the client, {figure: (least, most)}, kinds of waits that
-# nobody has)
+# (what, (capture, what is done to it, port of the client), {figure: (least, most)}, kinds of waits
+# that nobody has)
 KNOWN = [
     (
         "a request takes 3.098 s, and others 35 ms, of which their own way is a part",

@@ -363,8 +363,8 @@ note_request(const smcr_lgr_unasked_t *unasked)
 
 /* Whether the request `message` was certainly sent after the kept response `unasked`: it came more
  * than a millisecond after the response, and the responder had acknowledged no request with its PSN
- * or a later one before it responded. An acknowledgement and the response to the same request go
- * the same way, so even a capture that has one direction late has both in order. */
+ * or a later one before it responded. The acknowledgement of a request and the response go the same
+ * way, so even a capture that has one direction late has both in order. */
 static bool
 was_sent_after(const smcr_exchange_message_t *message, const smcr_lgr_unasked_t *unasked)
 {
