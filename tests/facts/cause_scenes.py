@@ -466,6 +466,14 @@ def firewall_option(capture):
     plain(capture, (SMC_OPTION, NOPS), (SMC_OPTION, NOPS))
 
 
+def firewall_option_fails(capture):
+    """The same, and the server's host resets the connection when data come in place of CLC."""
+    tcp = TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080)
+    tcp.handshake(SMC_OPTION, NOPS)
+    tcp.send("client", b"question\n")
+    tcp.segment("server", "RA")
+
+
 def firewall_option_at_server(capture):
     """The same at the server: its SYN has lost the option, so its host does not send one."""
     plain(capture, (NOPS, b""), (NOPS, b""))
@@ -1127,6 +1135,7 @@ SCENES = {
         "no_device_v1",
         "subnet",
         "firewall_option",
+        "firewall_option_fails",
         "firewall_option_at_server",
         "plain_server",
         "fast_open_server",

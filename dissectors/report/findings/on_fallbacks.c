@@ -125,8 +125,23 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return is_ipv6 ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined on the client";
 }
 
+/* Whether the connection failed since its sides do not agree whether SMC-R is in use: a firewall
+ * has removed an option, or the client sends data in place of CLC. The server's host waits for CLC,
+ * and resets the connection; its program gets no data and sends none. */
+static bool
+is_broken_by_option(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_fallback_t *fallback = conn->fallback;
+    bool are_at_odds = fallback->code == SMCR_FIGURE_UNKNOWN &&
+                       (fallback->syn_sign == SMCR_FIGURE_SIGN_NOPS || !fallback->by);
+    bool is_reset = CLOSE(RESET) && conn->reset_by == SMCR_FIGURE_ROLE_SERVER;
+
+    return OUTCOME(TCP) && are_at_odds && is_reset && conn->server_to_client.bytes == 0;
+}
+
 /* Adds the connection to the group of connections that fell back for the same reason: equal
- * diagnosis code, side, text and other cause (other_cause()). Makes the group if there is none. */
+ * diagnosis code, side, text, other cause (other_cause()) and consequence (is_broken_by_option()).
+ * Makes the group if there is none. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
              const smcr_entry_connection_t *conn)
@@ -134,8 +149,9 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
     const smcr_entry_conn_fallback_t *fallback = conn->fallback;
     const char *side = fallback->by ? smcr_figure_role_words[fallback->by] : "";
     const char *reason = fallback->reason ? fallback->reason : "";
-    const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s%s", fallback->code, side,
-                                         reason, other_cause(finder, conn));
+    const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %d %s %s%s", fallback->code,
+                                         is_broken_by_option(conn), side, reason,
+                                         other_cause(finder, conn));
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
     if (!place) {
@@ -150,21 +166,40 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
         finder, group->streams, smcr_words_connection_filter(finder->scope, conn), group->count++);
 }
 
-/* Returns the severity of a fallback. It is a note, since a peer may decline SMC-R. It is a warning
- * if the peers had agreed on SMC-R and RoCE packets did not arrive (smcr_finding_is_timeout()). */
-static smcr_figure_severity_t
-severity_of_fallback(const smcr_entry_conn_fallback_t *fallback)
+/* Whether something failed with the fallback of the connection: RoCE packets did not arrive
+ * although the peers had agreed on SMC-R (smcr_finding_is_timeout()), or the connection failed
+ * (is_broken_by_option()). Else a peer may have declined SMC-R, and the program gets its data over
+ * TCP. */
+static bool
+is_failure(const smcr_entry_connection_t *conn)
 {
-    return smcr_finding_is_timeout(fallback->code) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
+    return smcr_finding_is_timeout(conn->fallback->code) || is_broken_by_option(conn);
 }
 
-/* Returns the rank of a fallback: a failure if RoCE packets did not arrive, else a risk, since the
- * program gets its data over TCP. */
-static smcr_finding_rank_t
-rank_of_fallback(const smcr_entry_conn_fallback_t *fallback)
+/* Returns the severity of a fallback. */
+static smcr_figure_severity_t
+severity_of_fallback(const smcr_entry_connection_t *conn)
 {
-    return smcr_finding_is_timeout(fallback->code) ? SMCR_FINDING_BY_FALLBACK
-                                                   : SMCR_FINDING_BY_DECLINE;
+    return is_failure(conn) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
+}
+
+/* Returns the rank of a fallback: a failure (is_failure()) or a risk. */
+static smcr_finding_rank_t
+rank_of_fallback(const smcr_entry_connection_t *conn)
+{
+    return is_failure(conn) ? SMCR_FINDING_BY_FALLBACK : SMCR_FINDING_BY_DECLINE;
+}
+
+/* Returns "; the server reset it and sent no data: the connection failed"; "" if the connections of
+ * the group did not fail (is_broken_by_option()). */
+static const char *
+broken_text(const smcr_finding_alike_t *group)
+{
+    if (!is_broken_by_option(group->first))
+        return "";
+    return group->count == 1
+               ? "; the server reset it and sent no data: the connection failed"
+               : "; the server reset all of them and sent no data: the connections failed";
 }
 
 /* Returns the reason of the fallback of connections, as the rest of a sentence. A timeout, or RDMA
@@ -200,15 +235,16 @@ find_fallback(smcr_finder_t *finder, const smcr_finding_alike_t *group)
     bool stayed = group->first->outcome == SMCR_FIGURE_OUTCOME_TCP;
 
     smcr_finder_add_as(
-        finder, severity_of_fallback(fallback),
+        finder, severity_of_fallback(group->first),
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
                                .count = group->count,
                                .when = fallback->frame,
                                .frames = group->frames,
-                               .rank = rank_of_fallback(fallback),
+                               .rank = rank_of_fallback(group->first),
                                .filter = smcr_finding_alike_filter(finder, group, "smcr.fallback")},
-        "%s %s: %s", smcr_finding_alike_text(finder, group),
-        stayed ? "stayed on TCP" : "fell back to TCP", fallback_text(finder, group));
+        "%s %s: %s%s", smcr_finding_alike_text(finder, group),
+        stayed ? "stayed on TCP" : "fell back to TCP", fallback_text(finder, group),
+        broken_text(group));
 }
 
 /* Compares two reasons of fallbacks for sorting. The more severe reason comes first, then the
@@ -218,8 +254,8 @@ static int
 compare_groups(const void *one, const void *other)
 {
     const smcr_finding_alike_t *a = one, *b = other;
-    smcr_figure_severity_t grave = severity_of_fallback(a->first->fallback);
-    smcr_figure_severity_t other_grave = severity_of_fallback(b->first->fallback);
+    smcr_figure_severity_t grave = severity_of_fallback(a->first);
+    smcr_figure_severity_t other_grave = severity_of_fallback(b->first);
 
     if (grave != other_grave)
         return grave > other_grave ? -1 : 1;
