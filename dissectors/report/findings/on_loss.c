@@ -636,18 +636,13 @@ find_lost(smcr_finder_t *finder)
 /* ---- needless retransmissions ---- */
 
 /* Adds the retransmissions of the flow of which both transmissions arrived, and the time of its
- * slowest message, unless a silence has delayed messages: it has a finding of its own. */
+ * slowest message. */
 static void
 add_answered_twice(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
                    smcr_finding_trouble_t *trouble)
 {
-    uint64_t slowest = trouble->slowest;
-
-    if (is_explained_elsewhere(finder, flow))
-        return;
-    smcr_finding_trouble_add(trouble, flow, answered_twice(finder, flow), 0);
-    if (count_silences(finder))
-        trouble->slowest = slowest;
+    if (!is_explained_elsewhere(finder, flow))
+        smcr_finding_trouble_add(trouble, flow, answered_twice(finder, flow), 0);
 }
 
 /* Finding: packets were retransmitted, and none of them was lost. The receiver acknowledged both
@@ -657,7 +652,9 @@ static void
 find_answered_twice(smcr_finder_t *finder)
 {
     smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_answered_twice);
-    bool is_slow = trouble.slowest >= STALL;
+    bool has_silences = count_silences(finder) != 0;
+    /* a silence that has delayed messages has a finding of its own */
+    bool is_slow = !has_silences && trouble.slowest >= STALL;
     wmem_allocator_t *scope = finder->scope;
 
     if (!trouble.count)
@@ -668,8 +665,8 @@ find_answered_twice(smcr_finder_t *finder)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ANSWERED_TWICE,
                                .count = trouble.count,
                                .when = first_repeated(finder, answered_twice),
-                               .part = count_silences(finder) ? SMCR_FINDER_OUTSIDE_SILENCES
-                                                              : SMCR_FINDER_ALL,
+                               .part = has_silences ? SMCR_FINDER_OUTSIDE_SILENCES
+                                                    : SMCR_FINDER_ALL,
                                .rank = is_slow ? SMCR_FINDING_BY_LOSS : 0,
                                .cost = is_slow ? trouble.slowest : 0,
                                .filter = "smcr.retransmission"},
