@@ -402,6 +402,13 @@ count_silences(const smcr_finder_t *finder)
     return count;
 }
 
+/* Returns the frames of findings on losses: those in silences belong to other findings. */
+static smcr_finder_part_t
+part_of_losses(const smcr_finder_t *finder)
+{
+    return count_silences(finder) ? SMCR_FINDER_OUTSIDE_SILENCES : SMCR_FINDER_ALL;
+}
+
 /* Returns "apart from the silence, " if another finding counts the retransmissions in silences of a
  * peer; "" if there are none. */
 static const char *
@@ -617,7 +624,7 @@ find_lost(smcr_finder_t *finder)
         .kind = kind_of_loss(causes),
         .count = trouble.count,
         .when = first_trouble(finder, naks),
-        .part = count_silences(finder) ? SMCR_FINDER_OUTSIDE_SILENCES : SMCR_FINDER_ALL,
+        .part = part_of_losses(finder),
         .filter = "smcr.nak || smcr.retransmission"};
 
     if (!trouble.count) {
@@ -652,9 +659,8 @@ static void
 find_answered_twice(smcr_finder_t *finder)
 {
     smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_answered_twice);
-    bool has_silences = count_silences(finder) != 0;
     /* a silence that has delayed messages has a finding of its own */
-    bool is_slow = !has_silences && trouble.slowest >= STALL;
+    bool is_slow = trouble.slowest >= STALL && !count_silences(finder);
     wmem_allocator_t *scope = finder->scope;
 
     if (!trouble.count)
@@ -665,8 +671,7 @@ find_answered_twice(smcr_finder_t *finder)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ANSWERED_TWICE,
                                .count = trouble.count,
                                .when = first_repeated(finder, answered_twice),
-                               .part = has_silences ? SMCR_FINDER_OUTSIDE_SILENCES
-                                                    : SMCR_FINDER_ALL,
+                               .part = part_of_losses(finder),
                                .rank = is_slow ? SMCR_FINDING_BY_LOSS : 0,
                                .cost = is_slow ? trouble.slowest : 0,
                                .filter = "smcr.retransmission"},
