@@ -67,7 +67,7 @@ def pressed(findings, has_connection=True):
     """What the buttons do: the report of the connection of no packet, and of the first one; next,
     previous twice, go to the frame, before and after its filter that hides it, next, copy the
     filter, open the displayed packets, open the page, again without a browser, save twice, save
-    the page, save both where no folder is."""
+    the page, save both where no folder is, and where the user may not write."""
     count = len(findings)
     copied = ["copied smcr.finding == 1"] if findings else []
     chosen = [2, 1, count] if count > 1 else [count] * 3
@@ -87,6 +87,8 @@ def pressed(findings, has_connection=True):
         "page saved",
         "refused: No such file or directory",
         "refused: No such file or directory",
+        "refused: Permission denied",
+        "refused: Permission denied",
         "saved text",
     ]
 

@@ -379,22 +379,26 @@ save_page(funnel_dlg_cb_t accept, void *data)
     g_free(html);
 }
 
-/* Saves as text, and as a page, in a folder that does not exist. */
+/* Saves as text, and as a page, in a folder that does not exist, and in one that the user may not
+ * write. */
 static void
 save_nowhere(funnel_dlg_cb_t accept, void *data)
 {
-    static const char *const names[] = {"saved.txt", "saved.html"};
+    static const char *const names[] = {"missing/saved.txt", "missing/saved.html"};
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(names); i++) {
         char **answers = g_new0(char *, 2);
-        answers[0] = g_build_filename(folder, "missing", names[i], NULL);
+        const char *name = names[i % G_N_ELEMENTS(names)];
+        bool is_locked = i >= G_N_ELEMENTS(names);
+        answers[0] = is_locked ? g_build_filename("/", strchr(name, '/'), NULL)
+                               : g_build_filename(folder, name, NULL);
         accept(answers, data);
         draw_once_more();
     }
 }
 
-/* Asked twice: the second time the file is there. Then the page is saved; then both in a folder
- * that does not exist. */
+/* Asked twice: the second time the file is there. Then the page is saved; then both in folders
+ * where they cannot be. */
 static void
 new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **names _U_,
            const char **values, funnel_dlg_cb_t accept, void *data, funnel_dlg_cb_data_free_t done)
