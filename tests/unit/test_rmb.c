@@ -160,6 +160,73 @@ test_elements(group_t *group, gconstpointer data G_GNUC_UNUSED)
     g_assert_null(smcr_rmb_conn(rmb, 3));
 }
 
+/* ---- RMBs that are released ---- */
+
+/* What may keep an RMB whose link group has ended from its release. */
+typedef struct {
+    const char *name;
+    enum { NONE, EARLIER, NEWER, AGAIN } used, /* the RMB in which a connection receives */
+        named; /* the RMB that the RKey names afterwards */
+    bool is_claimed; /* a rule waits for later packets, and may look at the newer RMB */
+    bool is_recent;  /* the group ended in a frame whose records are not forgotten */
+    bool is_named;   /* the last CONFIRM RKEY has named the newer RMB */
+    bool is_asked;   /* the last DELETE RKEY has named the newer RMB */
+    unsigned stay;   /* number of RMBs that stay */
+} stay_t;
+
+static bool
+is_finished(const smcr_conn_t *conn G_GNUC_UNUSED, const void *data G_GNUC_UNUSED)
+{
+    return true;
+}
+
+/* An owner has given an RKey to two RMBs, one after the other, and has announced the newer one once
+ * more; then the group has ended. The RMBs are freed that nothing names. An RMB that was announced
+ * once more, as a new object, does not get its RKey back. */
+static void
+test_release(group_t *group, gconstpointer data)
+{
+    enum { LATER = 4096, RKEY = 5 };
+    const stay_t *stay = data;
+    smcr_state_t *state = group->capture.state;
+    smcr_lgr_t *lgr = group->link->lgr;
+    smcr_qp_t *owner = &group->link->qp[SERVER];
+    const smcr_state_finished_t finished = {.has = is_finished};
+    smcr_rmb_t *rmbs[] = {[NONE] = NULL,
+                          [EARLIER] = smcr_rmb_announce(state, owner, RKEY, VA),
+                          [NEWER] = smcr_rmb_announce(state, owner, RKEY, VA + 4096),
+                          [AGAIN] = smcr_rmb_renew(state, owner, RKEY, VA + 4096)};
+    unsigned left = 0;
+
+    smcr_rmb_set_conn(state, rmbs[NEWER], 2, NULL);
+    lgr->index = 0;
+    lgr->newest_conn = smcr_conn_new(state);
+    lgr->newest_conn->lgr = lgr;
+    lgr->newest_conn->side[SERVER].rmb = rmbs[stay->used];
+    lgr->claimed_rmb = stay->is_claimed ? rmbs[NEWER] : NULL;
+    lgr->last_confirmed_rmb[SERVER] = stay->is_named ? rmbs[NEWER] : NULL;
+    lgr->withdrawn[SERVER] = (smcr_lgr_withdrawal_t){stay->is_asked, &rmbs[NEWER]};
+    for (smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group)
+        smcr_link_delete(link, stay->is_recent ? LATER : 1);
+    smcr_state_forget(state, LATER, &finished);
+    for (const smcr_rmb_t *rmb = lgr->newest_rmb; rmb; rmb = rmb->older)
+        left++;
+    g_assert_cmpuint(left, ==, stay->stay);
+    g_assert_true(rmb_of(group, owner, RKEY) == rmbs[stay->named]);
+    g_assert_cmpuint(lgr->rmb_count[SERVER], ==, lgr->newest_rmb == rmbs[AGAIN]);
+}
+
+static const stay_t stays[] = {
+    {.name = "all are released"},
+    {.name = "the earlier one is used", .used = EARLIER, .named = EARLIER, .stay = 1},
+    {.name = "the newer one is used", .used = NEWER, .stay = 1},
+    {.name = "the same memory is used", .used = AGAIN, .named = AGAIN, .stay = 2},
+    {.name = "a claim", .is_claimed = true, .named = EARLIER, .stay = 2},
+    {.name = "the end is recent", .is_recent = true, .named = AGAIN, .stay = 3},
+    {.name = "confirmed last", .is_named = true, .stay = 1},
+    {.name = "withdrawn last", .is_asked = true, .stay = 1},
+};
+
 int
 main(int argc, char **argv)
 {
@@ -170,5 +237,10 @@ main(int argc, char **argv)
     g_test_add("/rmb/renewed", group_t, NULL, set_up, test_renewed, tear_down);
     g_test_add("/rmb/kept", group_t, NULL, set_up, test_kept, tear_down);
     g_test_add("/rmb/elements", group_t, NULL, set_up, test_elements, tear_down);
+    for (unsigned i = 0; i < G_N_ELEMENTS(stays); i++) {
+        char *path = g_strdup_printf("/rmb/release/%s", stays[i].name);
+        g_test_add(path, group_t, &stays[i], set_up, test_release, tear_down);
+        g_free(path);
+    }
     return g_test_run();
 }

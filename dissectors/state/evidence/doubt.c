@@ -244,9 +244,17 @@ add_points(smcr_doubt_proof_t *claim, smcr_link_t *link, const needed_flows_t *n
             claim->points[claim->count++] = smcr_point_now(&link->qp[side]);
 }
 
+/* Keeps the present connections and RMBs of the group from being released, since a kept claim may
+ * name any of them. */
+static void
+keep_members(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+{
+    lgr->claimed_conns = arrival->state->conn_count;
+    lgr->claimed_rmb = lgr->newest_rmb;
+}
+
 /* Adds the claim to `doubt`. If `doubt` is no doubt, the claim holds only if the needed flows
- * continue, and keep_claim() returns a claim. Otherwise the claim depends on no flow. A kept claim
- * may name any connection of the group: `claimed_conns` keeps them from being released (link.h). */
+ * continue, and keep_claim() returns a claim. Otherwise the claim depends on no flow. */
 static smcr_doubt_t
 claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, const needed_flows_t *needed,
             smcr_doubt_proof_t claim)
@@ -255,7 +263,7 @@ claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, const needed_flow
     smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 2 * lgr->link_count);
 
     if (kept)
-        lgr->claimed_conns = arrival->state->conn_count;
+        keep_members(arrival, lgr);
     doubt.claim = kept;
     if (doubt.kind)
         return doubt;
@@ -301,8 +309,7 @@ smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int se
 }
 
 /* Adds the claim to `doubt`. If `doubt` is no doubt, the claim holds only if the flow to the queue
- * pair continues, and keep_claim() returns a claim. Otherwise the claim depends on no flow. A kept
- * claim may name any connection of the group: `claimed_conns` keeps them from being released. */
+ * pair continues, and keep_claim() returns a claim. Otherwise the claim depends on no flow. */
 static smcr_doubt_t
 claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp,
            smcr_doubt_proof_t claim)
@@ -310,7 +317,7 @@ claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp,
     smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 1);
 
     if (kept)
-        qp->link->lgr->claimed_conns = arrival->state->conn_count;
+        keep_members(arrival, qp->link->lgr);
     doubt.claim = kept;
     if (!doubt.kind)
         kept->points[kept->count++] = smcr_point_now(qp);

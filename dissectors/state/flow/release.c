@@ -1,6 +1,6 @@
-/* Releases connections that have ended, and the history of deleted links, so that their memory
- * serves later ones. For a capture that is read once, and whose figures are written while it is
- * read.
+/* Releases connections and RMBs that have ended, and the history of deleted links, so that their
+ * memory serves later ones. For a capture that is read once, and whose figures are written while it
+ * is read.
  *
  * A connection is released under four conditions:
  *
@@ -13,6 +13,9 @@
  * What may point to it is known: the list of its link group, RMB elements, alert tokens, requests
  * of the queue pairs, and what the rules keep of other connections of the group. All of them forget
  * it first.
+ *
+ * RMBs of a link group are released when connections of the group are, or when the group has ended,
+ * if nothing of the group points to them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -139,6 +142,42 @@ knows_pointers(const smcr_state_t *state)
     return !state->sockets && !state->points;
 }
 
+/* Adds to `rmbs` the RMBs to which something of the link group points: connections, requests of
+ * RDMA WRITEs, and the last exchanges about RMBs. */
+static void
+add_needed_rmbs(const smcr_lgr_t *lgr, GHashTable *rmbs)
+{
+    for (const smcr_conn_t *conn = lgr->newest_conn; conn; conn = conn->older_in_group)
+        for (int side = 0; side < 2; side++)
+            g_hash_table_add(rmbs, conn->side[side].rmb);
+    for (const smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group)
+        for (int side = 0; side < 2; side++)
+            smcr_write_add_rmbs(&link->qp[side], rmbs);
+    for (int side = 0; side < 2; side++) {
+        const smcr_lgr_withdrawal_t *named = &lgr->withdrawn[side];
+        g_hash_table_add(rmbs, lgr->last_confirmed_rmb[side]);
+        for (unsigned i = 0; i < named->count; i++)
+            g_hash_table_add(rmbs, named->rmbs[i]);
+    }
+}
+
+/* Releases the RMBs of the link group whose life ended before `frame`. */
+static void
+release_rmbs(smcr_state_t *state, smcr_lgr_t *lgr, uint32_t frame)
+{
+    if (lgr->tapped || lgr->index == SMCR_LGR_NO_INDEX)
+        return;
+    GHashTable *needed = g_hash_table_new(g_direct_hash, g_direct_equal);
+    smcr_rmb_t *next;
+    add_needed_rmbs(lgr, needed);
+    for (smcr_rmb_t *rmb = smcr_rmb_take_ended(lgr, frame, needed); rmb; rmb = next) {
+        next = rmb->older;
+        smcr_rules_free_rmb(state, rmb);
+        smcr_rmb_free(state, rmb);
+    }
+    g_hash_table_destroy(needed);
+}
+
 /* Forgets what a link keeps of its last packets, as far as packets that still come do not need it:
  * the highest PSNs stay. */
 static void
@@ -163,6 +202,8 @@ forget_deleted_links(smcr_state_t *state, uint32_t frame)
         if (link->deleted_frame >= frame)
             break;
         forget_history(state, link);
+        if (link->lgr->ended_frame)
+            release_rmbs(state, link->lgr, frame);
         wmem_list_remove_frame(state->deleted_links, oldest);
     }
 }
@@ -196,6 +237,9 @@ smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished
         finished->release(release.leaving->pdata[i]);
         free_conn(state, release.leaving->pdata[i]);
     }
+    g_hash_table_iter_init(&at, release.groups);
+    while (g_hash_table_iter_next(&at, &lgr, NULL))
+        release_rmbs(state, lgr, release.frame);
     g_ptr_array_free(release.marked, TRUE);
     g_ptr_array_free(release.leaving, TRUE);
     g_hash_table_destroy(release.groups);

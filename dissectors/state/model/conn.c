@@ -495,6 +495,7 @@ move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
         wmem_list_append(moved->now->link->lgr->one_direction_conns, half);
     lgr->newest_conn = lgr->newest_open_conn = NULL;
     lgr->newest_rmb = NULL;
+    moved->now->link->lgr->claimed_rmb = moved->now->link->lgr->newest_rmb;
 }
 
 /* Adds to the group `now` what is known of the sides of `lgr`, as far as `now` does not know it.

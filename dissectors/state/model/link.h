@@ -362,6 +362,9 @@ struct smcr_lgr {
     smcr_rmb_t *newest_rmb; /* RMB that was announced last; `older` leads to the others; NULL:
                                none */
     unsigned rmb_count[2]; /* number of RMBs of the side that are alive */
+    /* RMB that was announced last when a claim was made about the group, or when another group
+     * joined it: this RMB and older ones are not released; NULL: none */
+    const smcr_rmb_t *claimed_rmb;
 
     /* ---- its type, and what other rooms keep of the group ---- */
     smcr_lgr_type_t type; /* type of the group, by its active links */

@@ -192,3 +192,88 @@ smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn))
         if (element->conn && test(element->conn))
             element->conn = NULL;
 }
+
+/* ---- RMBs that are released ---- */
+
+/* Whether the life of the RMB ended before `frame`: it was withdrawn, or its link group has
+ * ended. */
+static bool
+has_ended(const smcr_rmb_t *rmb, uint32_t frame)
+{
+    uint32_t withdrawn = rmb->deleted_frame, group = rmb->lgr->ended_frame;
+
+    return (withdrawn && withdrawn < frame) || (group && group < frame);
+}
+
+/* Makes the RToken unknown: an earlier one with the same RKey takes its place. */
+static void
+forget_rtoken(smcr_state_t *state, const smcr_rmb_rtoken_t *gone)
+{
+    smcr_rmb_rtoken_t *newest = smcr_rmb_find(state, gone->owner, gone->rkey);
+
+    if (newest == gone && gone->before) {
+        g_hash_table_replace(state->rkeys, gone->before, gone->before);
+    } else if (newest == gone) {
+        g_hash_table_remove(state->rkeys, gone);
+    } else {
+        for (smcr_rmb_rtoken_t *later = newest; later; later = later->before)
+            if (later->before == gone)
+                later->before = gone->before;
+    }
+}
+
+/* Frees the rarely set members of an RMB. */
+static void
+free_rare(smcr_state_t *state, smcr_rmb_rare_t *more)
+{
+    struct smcr_element *next;
+
+    for (struct smcr_element *element = more->elements; element; element = next) {
+        next = element->next;
+        smcr_state_free(state, element, sizeof *element);
+    }
+    smcr_state_free(state, more, sizeof *more);
+}
+
+void
+smcr_rmb_free(smcr_state_t *state, smcr_rmb_t *rmb)
+{
+    smcr_rmb_rtoken_t *next;
+
+    end_life(rmb);
+    for (smcr_rmb_rtoken_t *entry = rmb->rtokens; entry; entry = next) {
+        next = entry->next ? smcr_slab_beside(entry, entry->next) : NULL;
+        forget_rtoken(state, entry);
+        smcr_state_free(state, entry, sizeof *entry);
+    }
+    if (rmb->more)
+        free_rare(state, rmb->more);
+    smcr_state_free(state, rmb, sizeof *rmb);
+}
+
+smcr_rmb_t *
+smcr_rmb_take_ended(smcr_lgr_t *lgr, uint32_t frame, GHashTable *needed)
+{
+    smcr_rmb_t **at = &lgr->newest_rmb, *taken = NULL, **end = &taken;
+    bool is_claimed = false;
+
+    for (smcr_rmb_t *rmb = lgr->newest_rmb; rmb; rmb = rmb->older) {
+        is_claimed |= rmb == lgr->claimed_rmb;
+        if (!is_claimed && has_ended(rmb, frame) && !g_hash_table_contains(needed, rmb))
+            continue;
+        g_hash_table_add(needed, rmb);
+        g_hash_table_add(needed, rmb->first);
+    }
+    while (*at) {
+        smcr_rmb_t *rmb = *at;
+        if (g_hash_table_contains(needed, rmb)) {
+            at = &rmb->older;
+            continue;
+        }
+        *at = rmb->older;
+        rmb->older = NULL;
+        *end = rmb;
+        end = &rmb->older;
+    }
+    return taken;
+}

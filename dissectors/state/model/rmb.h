@@ -126,5 +126,16 @@ void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smc
 /* Gives the elements of connections for which `test` is true to no connection. */
 void smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn));
 
+/* Takes the RMBs of the group out of its list whose life ended before `frame`: they were withdrawn,
+ * or the group has ended. `needed`: the set of smcr_rmb_t to which something points. Those stay, and
+ * so do the RMBs that they have as `first`, and those of `claimed_rmb`; the function adds all of
+ * them to the set. Returns the RMB that was announced last; `older` leads to the others; NULL:
+ * none. */
+smcr_rmb_t *smcr_rmb_take_ended(smcr_lgr_t *lgr, uint32_t frame, GHashTable *needed);
+
+/* Frees the RMB, which smcr_rmb_take_ended() has taken out of its list, and its RTokens. Nobody may
+ * point to it any more. */
+void smcr_rmb_free(smcr_state_t *state, smcr_rmb_t *rmb);
+
 /* Makes the table of RTokens (`rkeys` of smcr_state) for a new state. */
 void smcr_rmb_table_new(smcr_state_t *state);

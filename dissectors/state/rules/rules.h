@@ -37,6 +37,9 @@ void smcr_rules_forget_leaving(smcr_conn_t *conn);
 /* Frees what the rules keep of the connection, which nothing points to. */
 void smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn);
 
+/* Frees what the rules keep of the RMB, which is freed next. */
+void smcr_rules_free_rmb(smcr_state_t *state, smcr_rmb_t *rmb);
+
 /* The step at which a check is called: how much state/flow has learned of a message. The checks of
  * a step are the rows of check_rows.def. The checks compare the message with what was known before
  * the message. The checks change nothing that state/flow reads. */

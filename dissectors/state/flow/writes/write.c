@@ -810,6 +810,15 @@ smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp)
 }
 
 void
+smcr_write_add_rmbs(const smcr_qp_t *qp, GHashTable *rmbs)
+{
+    for (unsigned i = 0; qp->writes && i < WRITES_KEPT; i++) {
+        g_hash_table_add(rmbs, qp->writes[i].rmb);
+        g_hash_table_add(rmbs, qp->writes[i].likely_rmb);
+    }
+}
+
+void
 smcr_write_forget_all(smcr_state_t *state, smcr_qp_t *qp)
 {
     for (unsigned i = 0; qp->writes && i < WRITES_KEPT; i++)

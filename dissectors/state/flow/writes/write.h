@@ -108,6 +108,9 @@ void smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *str
  * (`is_leaving`). */
 void smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp);
 
+/* Adds the RMBs of the kept requests of `qp` to the set `rmbs` of smcr_rmb_t. */
+void smcr_write_add_rmbs(const smcr_qp_t *qp, GHashTable *rmbs);
+
 /* Forgets all kept requests of `qp`, and frees their memory. */
 void smcr_write_forget_all(smcr_state_t *state, smcr_qp_t *qp);
 

@@ -230,3 +230,12 @@ smcr_rules_check_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr
         smcr_rules_clc_##check(arrival, conn, message);
 #include "state/rules/check_rows.def"
 }
+
+/* ---- RMBs that are released ---- */
+
+void
+smcr_rules_free_rmb(smcr_state_t *state, smcr_rmb_t *rmb)
+{
+    if (rmb->more)
+        smcr_state_free(state, rmb->more->rules, sizeof *rmb->more->rules);
+}
