@@ -127,9 +127,9 @@ void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smc
 void smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn));
 
 /* Takes the RMBs of the group out of its list whose life ended before `frame`: they were withdrawn,
- * or the group has ended. `needed`: the set of smcr_rmb_t to which something points. Those stay, and
- * so do the RMBs that they have as `first`, and those of `claimed_rmb`; the function adds all of
- * them to the set. Returns the RMB that was announced last; `older` leads to the others; NULL:
+ * or the group has ended. `needed`: the set of smcr_rmb_t to which something points. Those stay,
+ * and so do the RMBs that they have as `first`, and those of `claimed_rmb`; the function adds all
+ * of them to the set. Returns the RMB that was announced last; `older` leads to the others; NULL:
  * none. */
 smcr_rmb_t *smcr_rmb_take_ended(smcr_lgr_t *lgr, uint32_t frame, GHashTable *needed);
 
