@@ -1689,7 +1689,7 @@ EVERY = [
         (
             NAMES,
             "tokens-of-two",
-            "dissectors/state/flow/told/told_report.c",
+            "dissectors/state/flow/told_flow.c",
             "facts/test_hosts.py::test_two_sockets_with_one_token[late-one]",
             "before->reported.is_from_file || before->dump == dump",
             "before->reported.is_from_file",
@@ -1697,7 +1697,7 @@ EVERY = [
         (
             NAMES,
             "used-again",
-            "dissectors/state/flow/told/told_message.c",
+            "dissectors/state/flow/told_flow.c",
             "facts/test_hosts.py::test_a_token_that_is_used_again",
             "!socket->reported.is_from_file && !socket->conn && may_follow(arrival, socket, cdc)",
             "!socket->reported.is_from_file && may_follow(arrival, socket, cdc) && !socket->conn",

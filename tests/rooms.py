@@ -24,7 +24,7 @@ ROOMS = {
     "state/rules/links": ("links.h",),
     "state/flow/writes": ("writes.h",),
     "state/flow/tapped": ("tapped.h",),
-    "state/flow/told": ("told.h",),
+    "state/flow/told": ("told_conn.h", "told_judge.h"),
     "state/flow": ("packet_flow.h",),
     "state": ("state.h",),
     "timeline": ("timeline.h",),

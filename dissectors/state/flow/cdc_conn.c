@@ -5,9 +5,8 @@
  */
 
 #include "cdc_conn.h"
-
+#include "told_flow.h"
 #include "state/evidence/evidence.h"
-#include "state/flow/told/told.h"
 #include "state/model/store.h"
 
 #define HALVES_MAX 256 /* maximum number of connections in `one_direction_conns` of a link group */

@@ -11,7 +11,7 @@
 #include "cdc_flow.h"
 #include "cdc_element.h"
 #include "exchange.h"
-#include "state/flow/told/told.h"
+#include "told_flow.h"
 #include "state/flow/writes/writes.h"
 #include "state/model/store.h"
 #include "state/rules/rules.h"

@@ -11,7 +11,7 @@
 #include "immediate_flow.h"
 #include "outcome.h"
 #include "state/flow/tapped/tapped.h"
-#include "state/flow/told/told.h"
+#include "told_flow.h"
 #include "state/flow/writes/writes.h"
 
 /* ---- packets of SMC-R, and their messages ----

@@ -1,5 +1,6 @@
-/* The connection of a reported socket: how it is found, and what it gets from the report or loses
- * again.
+/* Knows which connection a socket is that a host has reported, whether the capture agrees with the
+ * report, and what the connection gets from it or loses again. Does not know how a report is read.
+ * Called by state/flow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

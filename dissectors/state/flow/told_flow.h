@@ -1,6 +1,6 @@
-/* Knows what hosts report of their sockets, link groups and links over netlink, or in a file of
- * smcss, and which connections get their addresses and ports from these reports. Does not know how
- * a report is read. Called by state/flow.
+/* What hosts report of their sockets, link groups and links over netlink, or in a file of smcss
+ * (<linux/smc_diag.h>, <linux/smc.h>), and the connections that get their addresses and ports from
+ * these reports.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
