@@ -179,6 +179,12 @@ ONCE_SAID_OF = [
 # tell of; and what nothing tells
 ONCE_SAID_IN_TURN = [
     (
+        "a request for an update, though a missing message may have asked before",
+        "window-analysis",
+        "thinned",
+        "without one RoCE packet of 7",
+    ),
+    (
         "a retransmission, though its step back begins with an acknowledged packet",
         "http11-smcr",
         "5 %",

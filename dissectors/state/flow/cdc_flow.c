@@ -150,8 +150,10 @@ asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
  * the next message of a side answers the request of the other side.
  *
  * `follows`: the capture has the sender's message before this one. If not, a missing message may be
- * the answer, so the peer's request is closed without a response. If the capture is out of order,
- * it is not known which message is the next one, so no request is opened or answered. */
+ * the answer, so the peer's request is closed without a response. The missing message may also have
+ * asked for an update, so the sender opens no request up to the peer's next message. If the capture
+ * is out of order, it is not known which message is the next one, so no request is opened or
+ * answered. */
 static void
 take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
                const smcr_cdc_t *cdc, bool follows)
@@ -162,7 +164,9 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
     if (peer->cursor_update_request && follows && !disordered)
         smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->cursor_update_request));
     peer->cursor_update_request = 0;
-    if (disordered || !asks_for_update(sender, peer, cdc))
+    peer->may_have_asked = false;
+    sender->may_have_asked |= !follows && !sender->cursor_update_request;
+    if (disordered || sender->may_have_asked || !asks_for_update(sender, peer, cdc))
         return;
     if (!sender->cursor_update_request)
         sender->cursor_update_request = smcr_slab_number(smcr_state_exchange_open(arrival));

@@ -55,6 +55,8 @@ typedef struct {
     uint32_t cursor_update_request; /* exchange of this side's open request for a consumer cursor
                                        update, by its slab number (smcr_slab_entry()); 0: no such
                                        request is open */
+    bool may_have_asked; /* no such request is known, and a missing CDC message of this side, since
+                            the peer's last one, may have made one */
     uint16_t cdc_seq_expected; /* sequence number that this side's last CDC message should have
                                   had */
     uint16_t cdc_seq_actual; /* sequence number of this side's last CDC message */
