@@ -136,13 +136,16 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
-/* Whether the message asks for a consumer cursor update: the flag is set, and the peer has not
- * reported yet that it has read up to the sender's producer cursor. */
+/* Whether the message certainly asks for a consumer cursor update, and a request of its sender that
+ * is open is known: the flag is set, the peer has not reported yet that it has read up to the
+ * sender's producer cursor, and no missing message may have asked before. */
 static bool
 asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
                 const smcr_cdc_t *cdc)
 {
-    return cdc->flags & SMCR_CDC_FLAG_UPDATE && !smcr_conn_side_has_read_to(peer, sender->prod);
+    bool asks = (cdc->flags & SMCR_CDC_FLAG_UPDATE) != 0;
+
+    return asks && !sender->may_have_asked && !smcr_conn_side_has_read_to(peer, sender->prod);
 }
 
 /* Closes the peer's open request for a consumer cursor update, and opens a request of the sender,
@@ -166,7 +169,7 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
     peer->cursor_update_request = 0;
     peer->may_have_asked = false;
     sender->may_have_asked |= !follows && !sender->cursor_update_request;
-    if (disordered || sender->may_have_asked || !asks_for_update(sender, peer, cdc))
+    if (disordered || !asks_for_update(sender, peer, cdc))
         return;
     if (!sender->cursor_update_request)
         sender->cursor_update_request = smcr_slab_number(smcr_state_exchange_open(arrival));
