@@ -136,9 +136,9 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
-/* Whether the message certainly asks for a consumer cursor update, and a request of its sender that
- * is open is known: the flag is set, the peer has not reported yet that it has read up to the
- * sender's producer cursor, and no missing message may have asked before. */
+/* Whether the message asks for a consumer cursor update, and is not perhaps a second request: the
+ * flag is set, the peer has not reported yet that it has read up to the sender's producer cursor,
+ * and no missing message may have asked before. */
 static bool
 asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
                 const smcr_cdc_t *cdc)
@@ -146,6 +146,19 @@ asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
     bool asks = (cdc->flags & SMCR_CDC_FLAG_UPDATE) != 0;
 
     return asks && !sender->may_have_asked && !smcr_conn_side_has_read_to(peer, sender->prod);
+}
+
+/* Closes the peer's open request for a consumer cursor update, if there is one. `answers`: the
+ * message of `arrival` certainly answers the request. */
+static void
+close_request(const smcr_arrival_t *arrival, smcr_conn_side_t *peer, bool answers)
+{
+    const smcr_slab_t *entries = &arrival->state->entries;
+
+    if (peer->cursor_update_request && answers)
+        smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->cursor_update_request));
+    peer->cursor_update_request = 0;
+    peer->may_have_asked = false;
 }
 
 /* Closes the peer's open request for a consumer cursor update, and opens a request of the sender,
@@ -164,10 +177,7 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
     const smcr_slab_t *entries = &arrival->state->entries;
     bool disordered = arrival->state->is_out_of_order;
 
-    if (peer->cursor_update_request && follows && !disordered)
-        smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->cursor_update_request));
-    peer->cursor_update_request = 0;
-    peer->may_have_asked = false;
+    close_request(arrival, peer, follows && !disordered);
     sender->may_have_asked |= !follows && !sender->cursor_update_request;
     if (disordered || !asks_for_update(sender, peer, cdc))
         return;
