@@ -10,6 +10,7 @@ import collections
 import functools
 import random
 
+import mutants
 import pcapng
 import wire
 
@@ -305,6 +306,7 @@ def with_hole(frames, first, size, sender):
         if at is not None and (host(frame) == sender) != (data[at] in RESPONSES):
             psn = int.from_bytes(data[at + PSN_AT : at + PSN_AT + 3], "big") + size
             data[at + PSN_AT : at + PSN_AT + 3] = (psn & 0xFFFFFF).to_bytes(3, "big")
+            data = mutants.with_icrc(bytes(data))
         out.append(pcapng.with_data(frame, bytes(data)))
     return out
 
