@@ -6,7 +6,7 @@
 #include "followed.h"
 
 #define FLOWS_MOST 65536 /* number of flows after which no flow gets figures but those of links: a
-                            flow takes about 4 kB, so that these take 250 MB */
+                            flow takes about 4 kB, so that these take 280 MB */
 
 /* Whether a new flow gets no figures: it is no flow of a link, and FLOWS_MOST flows have figures.
  * `to`: see smcr_collect_follow(). */
