@@ -116,6 +116,8 @@ static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     unsigned annotated = smcr_annotate_conns_shown();
+    if (smcr_capture_compares_all_tcp() && is_enabled() && may_learn(pinfo))
+        smcr_capture_learn(pinfo); /* finds out whether the file has several capture points */
     bool has_points = smcr_state_points(smcr_capture_state()) != NULL;
     int used = has_points ? dissect_at_point(tvb, pinfo, tree, data)
                           : smcr_handshake_original(tvb, pinfo, tree, data);

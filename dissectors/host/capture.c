@@ -88,7 +88,7 @@ read_points(const char *text, uint32_t list[SMCR_POINTS_MOST])
 
     for (unsigned at = 0; parts[at] && count < SMCR_POINTS_MOST; at++) {
         if (!ws_strtou32(g_strstrip(parts[at]), NULL, &list[count++])) {
-            report_warning("SMC-R: the preference smcr.points is not off, auto, or numbers of "
+            report_warning("SMC-R: the preference smcr.points is not off, auto, all, or numbers of "
                            "interfaces: %.100s", text);
             count = 0;
             break;
@@ -115,19 +115,28 @@ has_several_points(const packet_info *pinfo)
     return second && strcmp(second, "unknown") != 0;
 }
 
+bool
+smcr_capture_compares_all_tcp(void)
+{
+    return smcr_preferences.points && strcmp(smcr_preferences.points, "all") == 0;
+}
+
 /* Makes the capture points, unless the preference `points` turns them off. Called in the first
  * pass, as soon as the file is known to have more than one. */
 static void
 begin_points(void)
 {
     const char *wish = smcr_preferences.points ? smcr_preferences.points : "";
-    bool is_auto = !*wish || strcmp(wish, "auto") == 0;
+    bool is_auto = !*wish || strcmp(wish, "auto") == 0 || smcr_capture_compares_all_tcp();
     uint32_t list[SMCR_POINTS_MOST];
 
     if (strcmp(wish, "off") == 0)
         return;
     uint32_t count = is_auto ? 0 : read_points(wish, list);
-    smcr_state_set_points(capture.state, smcr_points_new(wmem_file_scope(), list, count));
+    smcr_points_t *points = smcr_points_new(wmem_file_scope(), list, count);
+    if (smcr_capture_compares_all_tcp())
+        smcr_points_take_plain(points);
+    smcr_state_set_points(capture.state, points);
 }
 
 bool

@@ -25,6 +25,10 @@ smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
  * nothing from such a packet. */
 bool smcr_capture_is_quoted(const packet_info *pinfo);
 
+/* Whether the user wants all TCP connections to be compared at several capture points
+ * (preference `points`). */
+bool smcr_capture_compares_all_tcp(void);
+
 /* Returns the index of the network device on which the packet was captured, in a Linux cooked
  * capture (SLL2), which may be taken on several devices; 0: another kind of capture, or the header
  * is truncated. */

@@ -231,13 +231,15 @@ smcr_handshake_watch_segments(void)
 }
 
 /* Called before a file is dissected, for the first time or anew: puts TCP's dissector back in the
- * place of the wrapper. */
+ * place of the wrapper. If all of TCP is compared, the wrapper stays or comes. */
 static void
 start_file(void)
 {
     if (segments.is_wrapped)
         smcr_hooks_replace("ip.proto", segments.observer, segments.original);
     segments.is_wrapped = false;
+    if (smcr_capture_compares_all_tcp())
+        smcr_handshake_watch_segments();
 }
 
 /* ---- the claim ---- */

@@ -85,8 +85,9 @@ smcr_preferences_register(int proto)
     prefs_register_string_preference(
         module, "points", "Capture points",
         "Which interfaces of a file show the same packets at several points of their path: auto "
-        "(found out from the packets), off, or the numbers of the interfaces, the preferred one "
-        "first, such as 0,2; of a capture on all devices (SLL2): the indexes of its devices",
+        "(found out from the packets), all (the same, and all of TCP is compared), off, or the "
+        "numbers of the interfaces, the preferred one first, such as 0,2; of a capture on all "
+        "devices (SLL2): the indexes of its devices",
         &smcr_preferences.points);
     prefs_register_filename_preference(
         module, "smcss", "Output of smcss",

@@ -31,7 +31,8 @@ typedef struct {
                                          that its filters work */
     unsigned link_speed;              /* speed of the captured links, Gbit/s; 0: not known */
     const char *points;               /* which interfaces are capture points of a path: "off",
-                                         "auto", or their numbers, the preferred one first */
+                                         "auto", "all", or their numbers, the preferred one
+                                         first */
     const char *smcss;                /* path of a file with the output of the program smcss; NULL
                                          or "": no file */
 } smcr_preferences_t;

@@ -116,6 +116,7 @@ struct smcr_points {
     smcr_observed_segment_t *segments; /* all TCP segments; NULL: none */
     uint32_t segment_count;     /* number of TCP segments */
     uint32_t segment_room;      /* number of elements that `segments` has memory for */
+    bool takes_plain;           /* smcr_points_take_plain() was called */
     bool is_in_vain;            /* many packets have come, and no two points have common traffic: no
                                    further packets are kept */
     uint32_t compared;          /* `count` at the last comparison */

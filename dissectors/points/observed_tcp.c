@@ -64,14 +64,20 @@ add_flows(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
     add_flow(points, segment, 1, path);
 }
 
-/* Whether the plain connection of the segment is taken, decided once, at its first segment in the
- * file: the hosts have had an SMC-R connection or RoCE packets. All segments of a connection are
- * taken, or none. With some of them, a point whose clock is behind would seem to miss the
- * others. */
-static bool
-are_hosts_known(const smcr_points_t *all, const smcr_points_tcp_segment_t *segment)
+void
+smcr_points_take_plain(smcr_points_t *points)
 {
-    return smcr_observed_has_path(all, segment->gid[0], segment->gid[1]) ||
+    points->takes_plain = true;
+}
+
+/* Whether the plain connection of the segment is taken: all are, or its hosts have had an SMC-R
+ * connection or RoCE packets. This is decided once, at the connection's first segment in the file:
+ * all segments of a connection are taken, or none. With some of them, a point whose clock is behind
+ * would seem to miss the others. */
+static bool
+is_plain_taken(const smcr_points_t *all, const smcr_points_tcp_segment_t *segment)
+{
+    return all->takes_plain || smcr_observed_has_path(all, segment->gid[0], segment->gid[1]) ||
            smcr_observed_has_path(all->tcp, segment->gid[0], segment->gid[1]);
 }
 
@@ -87,7 +93,7 @@ flow_of(const smcr_points_t *all, const smcr_points_tcp_segment_t *segment)
 
     if (!is_new)
         return known - 1;
-    bool is_refused = segment->is_plain && !are_hosts_known(all, segment);
+    bool is_refused = segment->is_plain && !is_plain_taken(all, segment);
     uint32_t number = is_refused ? REFUSED : points->flow_count + 1;
     smcr_observed_set(points->flow_numbers, points->scope, key, number);
     smcr_observed_set(points->flow_numbers, points->scope, back, number + !is_refused);

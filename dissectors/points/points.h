@@ -152,6 +152,9 @@ void smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source);
  * all RoCE packets between its two hosts. */
 void smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment);
 
+/* Has the points take all connections without a sign of SMC-R, too, from now on. */
+void smcr_points_take_plain(smcr_points_t *points);
+
 /* Compares the points, if packets have come since the last comparison. Called when all packets of
  * the file have been taken, and whenever a caller needs the result earlier. */
 void smcr_points_compare(smcr_points_t *points);

@@ -15,6 +15,8 @@ from bed import TOP, as_user
 
 sys.path[:0] = [str(TOP / "tests" / "facts")]
 from points_reader import Packet, in_vxlan, one_hop_further, read, roce, write  # noqa: E402
+from points_simulator import BETWEEN  # noqa: E402
+from tcp_simulator import Connection, Plan  # noqa: E402
 
 TIME_LIMIT = 60
 LOST, LOST_AFTER, UNANSWERED, REORDERED, UNDECIDED = 1, 2, 3, 5, 9
@@ -259,6 +261,20 @@ def test_shapes_of_files(compare, files, scratch):
         assert "Traceback" not in result.stderr and result.stderr.count("\n") == (not pairs)
         assert bool(result.returncode) != bool(pairs)
         assert ("|RoCE |" in result.stdout) == bool(pairs)
+
+
+def test_plain_tcp_only(compare, scratch):
+    """Neither RoCE nor a sign of SMC-R, and clocks that are apart: TCP is compared nevertheless."""
+    path = Connection(Plan(lost=(0, 0.02, 0), offers=False), 20, 1).run()
+    files = []
+    for number, name in enumerate("AB"):
+        packets = [each for _, each in path.frames if each.interface == number]
+        packets = [each._replace(interface=0) for each in packets]
+        files.append(write(scratch / f"{name}.pcapng", packets, ["eth0"]))
+    ways = json.loads(compare("-j", *files).stdout)["points"]
+    assert [way["transport"] for way in ways] == ["tcp", "tcp"]
+    lost = sum(part == BETWEEN for part in path.fates.values())
+    assert lost - 1 <= sum(way["lost"] for way in ways) <= lost and lost > 5
 
 
 @pytest.mark.parametrize(
