@@ -464,7 +464,8 @@ def test_texts(tshark, scratch):
     assert texts["class_of_data"] == (
         f"{flow} (VLAN 5): 2 packets of data have priority 1, the others priority 3"
     )
-    assert texts["class_of_cnps"].startswith(f"{flow}: CNPs have DSCP 26, as the data has, and wait")
+    words = f"{flow}: CNPs have DSCP 26, as the data has, and wait"
+    assert texts["class_of_cnps"].startswith(words)
     assert texts["congestion"].startswith(
         "Congestion: 24 of 24 packets between 192.0.2.1 and 192.0.2.2 marked CE (on the tunnel)"
     )
