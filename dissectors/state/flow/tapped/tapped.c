@@ -161,33 +161,27 @@ is_full(const smcr_conn_t *conn, unsigned sender)
            direction->announced + direction->unannounced > POSITIONS_MAX;
 }
 
-/* Whether the tap on `interface` shows another host than that which shows the direction. */
+/* Whether both sides have closed, and the last packet came at least SMCR_TIME_DISORDER before
+ * `time`, so that a packet at this time is not late. */
 static bool
-is_elsewhere(const smcr_tapped_direction_t *direction, uint32_t interface)
+has_closed_before(const smcr_conn_t *conn, uint64_t time)
 {
-    return direction->has_interface && direction->interface != interface;
+    return smcr_conn_side_has_closed(&conn->side[0]) &&
+           smcr_conn_side_has_closed(&conn->side[1]) &&
+           time >= conn->tapped->last_time + SMCR_TIME_DISORDER;
 }
 
-/* Whether both sides have closed the connection, so long before `time`, nanoseconds, that no packet
- * of it can come late. */
-static bool
-have_long_closed(const smcr_conn_t *conn, uint64_t time)
-{
-    bool is_late = time < conn->tapped->last_time + SMCR_TIME_DISORDER;
-
-    return smcr_conn_side_has_closed(&conn->side[0]) && smcr_conn_side_has_closed(&conn->side[1]) &&
-           !is_late;
-}
-
+/* Every doubt gives false: the packet then belongs to the known connection. */
 bool
 smcr_tapped_has_ended(const smcr_conn_t *conn, unsigned sender, uint32_t interface, uint64_t time)
 {
     if (!conn->tapped || !conn->tapped->link)
         return false;
     const smcr_tapped_direction_t *direction = &conn->tapped->direction[sender];
-    if (smcr_tapped_awaits_message(direction) || is_elsewhere(direction, interface))
+    bool is_elsewhere = direction->has_interface && direction->interface != interface;
+    if (smcr_tapped_awaits_message(direction) || is_elsewhere)
         return false;
-    return have_long_closed(conn, time) || is_full(conn, 0) || is_full(conn, 1);
+    return has_closed_before(conn, time) || is_full(conn, 0) || is_full(conn, 1);
 }
 
 /* The ring of the RMB element into which `sender` writes. */
@@ -274,6 +268,8 @@ is_copy(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet, smcr_
     return smcr_tapped_is_probable_copy(tapped, direction, data, arrival->when.time);
 }
 
+/* Data that goes past the end of the element has several parts. Data of no length has one part,
+ * too. */
 unsigned
 smcr_tapped_take_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                       smcr_tapped_data_t data, smcr_tapped_part_t parts[SMCR_TAPPED_PARTS],
@@ -459,16 +455,26 @@ reset_stream(smcr_state_t *state, const smcr_tapped_direction_t *direction, smcr
     stream->last_write_start = MIN(stream->last_write_start, end);
 }
 
-/* Notes whether positions of a direction whose ring is not known count from its first captured data
- * (`is_relative`): so far, or since this message does not give its step. */
+/* Notes whether positions of the stream count from its beginning, if the size of the element is not
+ * known: only if each message of the sender shows how many bytes it announces. */
 static void
-note_relative(const smcr_tapped_direction_t *direction, const smcr_ring_t *ring,
-              const smcr_tapped_message_t *message, smcr_stream_t *stream)
+note_relative(const smcr_tapped_direction_t *direction, const smcr_tapped_message_t *message,
+              smcr_stream_t *stream)
 {
-    if (smcr_ring_room(ring))
-        return;
-    bool was_relative = stream->is_relative && direction->has_message;
-    stream->is_relative = was_relative || !gives_step(direction, ring, message);
+    bool was_absolute = !direction->has_message || !stream->is_relative;
+
+    if (!smcr_ring_room(&stream->ring))
+        stream->is_relative = !was_absolute || !gives_step(direction, &stream->ring, message);
+}
+
+/* Whether messages of the sender may be missing right before the message, or the step of its
+ * consumer cursor is not known. */
+static bool
+is_step_unsure(const smcr_tapped_direction_t *direction, const smcr_ring_t *ring,
+               const smcr_tapped_message_t *message)
+{
+    return !knows_start(direction, ring, message) || lacks_messages(direction, message) ||
+           direction->lacks_cons;
 }
 
 /* Takes in what the message shows of the data before it. */
@@ -478,23 +484,21 @@ take_in_batch(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
 {
     struct smcr_tapped *tapped = packet->conn->tapped;
     smcr_tapped_direction_t *direction = &tapped->direction[packet->sender];
-    const smcr_ring_t *ring = ring_of(packet->conn, packet->sender);
-    uint64_t announced = announced_bytes(direction, ring, message);
     smcr_stream_t *stream = &packet->conn->side[!packet->sender].in;
-    bool is_sure = knows_start(direction, ring, message) && !lacks_messages(direction, message);
-    note_relative(direction, ring, message, stream);
-    smcr_tapped_batch_t batch = smcr_tapped_end_batch(arrival->state, tapped, direction, announced,
-                                                      smcr_ring_room(ring));
+    uint64_t announced = announced_bytes(direction, &stream->ring, message);
+    bool is_unsure = is_step_unsure(direction, &stream->ring, message);
 
+    note_relative(direction, message, stream);
+    smcr_tapped_batch_t batch = smcr_tapped_end_batch(arrival->state, tapped, direction, announced,
+                                                      smcr_ring_room(&stream->ring));
     if (tapped->shows_twice)
         smcr_tapped_note_missing(tapped, direction, batch.missing);
     direction->copied = 0;
     verdict->missing = batch.missing;
-    verdict->is_doubtful = batch.is_doubtful || !is_sure || direction->lacks_cons;
+    verdict->is_doubtful = batch.is_doubtful || is_unsure;
     if (verdict->is_doubtful)
         note_gap(arrival, tapped, packet->sender);
-    if (batch.is_late_data)
-        arrival->state->is_out_of_order = true;
+    arrival->state->is_out_of_order |= batch.is_late_data;
     if (batch.is_doubtful)
         reset_stream(arrival->state, direction, stream);
 }
@@ -553,6 +557,7 @@ is_passed_over(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet
     return *notice != SMCR_TAPPED_NO_NOTICE;
 }
 
+/* A copy, or a message out of order, changes nothing of the connection. */
 bool
 smcr_tapped_take_message(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                          smcr_cdc_t *cdc, smcr_tapped_part_t *part, smcr_tapped_verdict_t *verdict)
