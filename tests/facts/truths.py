@@ -145,9 +145,9 @@ FRAMES = [
     "smcr.confirm_in",
     "smcr.confirm_link_in",
 ]
-# Of the tap of SMC-D these numbers are bounds: one of its messages may be missing unnoticed, since
-# they have no numbers (docs/limits.md).
-MODE, SMC_D = "smcr.anck.mode", "2"
+# Of a tap whose messages have no numbers these numbers are bounds: one of its messages may be
+# missing unnoticed (docs/limits.md).
+MODE, NUMBER, CONNECTION = "smcr.anck.mode", "smcr.cdc.seq", "smcr.stream"
 AT_MOST = {
     "smcr.cdc.len",
     "smcr.cdc.read",
@@ -182,6 +182,7 @@ SINCE = {"smcr.response_time": "smcr.request_in", "smcr.cdc.read_time": "smcr.cd
 # where nothing before it has said as much.
 OF_THE_CAPTURE = {
     "smcr.anck.bytes_missing",
+    "smcr.anck.kind_unknown",
     "smcr.anck.header_assumed",
     "smcr.packet_ahead",
     "smcr.no_roce",
@@ -472,12 +473,24 @@ def sent_again(before):
     return {frame: frames for frames in found.values() if len(frames) > 1 for frame in frames}
 
 
+def unnumbered(frames):
+    """Connections of a tap whose messages have no numbers."""
+    tapped, numbered = set(), set()
+    for values in frames.values():
+        of = values.get(CONNECTION, set())
+        tapped |= of if MODE in values else set()
+        numbered |= of if values.get(NUMBER, {"0"}) != {"0"} else set()
+    return tapped - numbered
+
+
 def is_bound(field, texts, whole):
     """Whether the numbers of the whole capture keep the bounds that the altered one has."""
+    if field not in AT_MOST | AT_LEAST:
+        return False
     bounds, numbers = (sorted(map(int, each)) for each in (texts, whole))
     if field in AT_MOST:
         return all(number <= bounds[-1] for number in numbers)
-    return field in AT_LEAST and all(number >= bounds[0] for number in numbers)
+    return all(number >= bounds[0] for number in numbers)
 
 
 def since_other(frame, others, packets, times):
@@ -501,7 +514,7 @@ def of_frames(before, after, but, packets, times):
     microseconds}. Of what is sent again they are those of the first time, or of this one: the
     capture may lack the first.
     """
-    again = sent_again(before)
+    again, bounded = sent_again(before), unnumbered(after)
     begun = {
         item: min(
             (frame for frame, values in before.items() if item in values), default=len(before) + 1
@@ -537,7 +550,7 @@ def of_frames(before, after, but, packets, times):
                     {"1", "True"} & truth.get(OF_FLAGS[field], set())
                 )  # 4.4 and later say True
             elif field in OF_FLAGS.values():
-                right = texts == truth[field]
+                right = texts == truth.get(field, texts)
             elif field in FRAMES:
                 others = [
                     other
@@ -551,7 +564,7 @@ def of_frames(before, after, but, packets, times):
                 right = field not in truth or texts <= truth[field].union(
                     *(other.get(field, ()) for other in first)
                 )
-                if not right and SMC_D in values.get(MODE, ()):
+                if not right and values.get(CONNECTION, set()) & bounded:
                     right = is_bound(field, texts, truth[field])
                 if not right and field in SINCE:
                     others = [

@@ -50,8 +50,11 @@ typedef struct {
     struct {
         smcr_cursor_t wire; /* producer cursor of a message, as on the wire */
         uint32_t position;  /* position of the cursor */
+        unsigned assumed;   /* `assumed` of the direction at this position */
     } cursors[SMCR_TAPPED_CURSORS]; /* circular list of the last producer cursors, if the size of
                                        the element is not known */
+    unsigned assumed;       /* number of messages that did not show how many bytes they announce */
+    unsigned cons_assumed;  /* `assumed` of the opposite direction at the position `cons` */
     unsigned cursor_count;  /* number of producer cursors so far */
 
     /* ---- order (order.c) ---- */

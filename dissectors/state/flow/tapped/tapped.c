@@ -359,38 +359,43 @@ sequence_number(const smcr_tapped_direction_t *direction, const smcr_tapped_mess
 }
 
 /* Finds the position of the consumer cursor `cons`: it is equal to a producer cursor of the peer,
- * or is the initial one. Returns false if it is not known. */
-static bool
-find_position(const smcr_tapped_direction_t *peer, smcr_cursor_t cons, uint32_t *position)
+ * or is the initial one. Sets `lacks_cons`, `cons` and `cons_assumed` of the direction. */
+static void
+find_position(smcr_tapped_direction_t *direction, const smcr_tapped_direction_t *peer,
+              smcr_cursor_t cons)
 {
-    bool is_found = !cons.wrap && !cons.count;
+    bool is_initial = !cons.wrap && !cons.count;
 
-    *position = 0;
+    direction->lacks_cons = !is_initial;
+    if (is_initial)
+        direction->cons = (smcr_cursor_t){0, 0};
     for (unsigned i = 0; i < MIN(peer->cursor_count, SMCR_TAPPED_CURSORS); i++)
         if (smcr_ring_cursors_are_same(peer->cursors[i].wire, cons)) {
-            *position = peer->cursors[i].position;
-            is_found = true;
+            direction->cons = (smcr_cursor_t){0, peer->cursors[i].position};
+            direction->cons_assumed = peer->cursors[i].assumed;
+            direction->lacks_cons = false;
         }
-    return is_found;
 }
 
 /* Replaces the cursors of the message `cdc` by positions. `direction`: direction of the message.
- * `peer`: the opposite direction, whose data the sender of the message reads. */
-static void
+ * `peer`: the opposite direction, whose data the sender of the message reads. Returns whether the
+ * number of bytes is known that the message reports as read. */
+static bool
 replace_cursors(smcr_tapped_direction_t *direction, const smcr_tapped_direction_t *peer,
                 smcr_cdc_t *cdc)
 {
     unsigned at = direction->cursor_count++ % SMCR_TAPPED_CURSORS;
-    uint32_t position = (uint32_t)direction->announced, read;
+    uint32_t position = (uint32_t)direction->announced;
+    unsigned assumed = direction->cons_assumed;
 
     direction->cursors[at].wire = cdc->prod;
     direction->cursors[at].position = position;
+    direction->cursors[at].assumed = direction->assumed;
     cdc->prod = (smcr_cursor_t){0, position};
-    direction->lacks_cons = !find_position(peer, cdc->cons, &read);
-    if (!direction->lacks_cons)
-        direction->cons = (smcr_cursor_t){0, read};
+    find_position(direction, peer, cdc->cons);
     cdc->lacks_cons = direction->lacks_cons;
     cdc->cons = direction->cons;
+    return direction->cons_assumed == assumed;
 }
 
 /* Notes that a message of `sender` may be missing between its last message and the arriving
@@ -467,13 +472,13 @@ note_relative(const smcr_tapped_direction_t *direction, const smcr_tapped_messag
         stream->is_relative = !was_absolute || !gives_step(direction, &stream->ring, message);
 }
 
-/* Whether messages of the sender may be missing right before the message, or the step of its
- * consumer cursor is not known. */
+/* Whether messages of the sender may be missing right before the message, or the step of one of its
+ * cursors is not known. */
 static bool
 is_step_unsure(const smcr_tapped_direction_t *direction, const smcr_ring_t *ring,
                const smcr_tapped_message_t *message)
 {
-    return !knows_start(direction, ring, message) || lacks_messages(direction, message) ||
+    return !gives_step(direction, ring, message) || lacks_messages(direction, message) ||
            direction->lacks_cons;
 }
 
@@ -489,6 +494,7 @@ take_in_batch(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
     bool is_unsure = is_step_unsure(direction, &stream->ring, message);
 
     note_relative(direction, message, stream);
+    direction->assumed += !gives_step(direction, &stream->ring, message);
     smcr_tapped_batch_t batch = smcr_tapped_end_batch(arrival->state, tapped, direction, announced,
                                                       smcr_ring_room(&stream->ring));
     if (tapped->shows_twice)
@@ -504,17 +510,19 @@ take_in_batch(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
 }
 
 /* Notes the message as the last one of its direction. Sets in `cdc` the sequence number and the
- * cursors with which the state learns the message. */
+ * cursors with which the state learns the message. Sets `is_doubtful` of the verdict if the message
+ * does not show how many bytes it reports as read. */
 static void
 take_in_message(const smcr_tapped_packet_t *packet, const smcr_tapped_message_t *message,
-                bool is_doubtful, smcr_cdc_t *cdc)
+                smcr_tapped_verdict_t *verdict, smcr_cdc_t *cdc)
 {
     struct smcr_tapped *tapped = packet->conn->tapped;
     smcr_tapped_direction_t *direction = &tapped->direction[packet->sender];
 
-    cdc->seq = direction->seq = sequence_number(direction, message, is_doubtful);
     if (!smcr_ring_room(ring_of(packet->conn, packet->sender)))
-        replace_cursors(direction, &tapped->direction[!packet->sender], cdc);
+        verdict->is_doubtful |=
+            !replace_cursors(direction, &tapped->direction[!packet->sender], cdc);
+    cdc->seq = direction->seq = sequence_number(direction, message, verdict->is_doubtful);
     tapped->link->lgr->is_unnumbered = !smcr_tapped_is_numbered(direction, message);
     packet->conn->side[packet->sender].steps_missing =
         direction->lacks_cons || direction->has_left;
@@ -585,6 +593,6 @@ smcr_tapped_take_message(const smcr_arrival_t *arrival, const smcr_tapped_packet
     note_missing_of_peer(arrival, packet, &message);
     take_in_batch(arrival, packet, &message, verdict);
     take_in_token(arrival->state, packet, cdc->token);
-    take_in_message(packet, &message, verdict->is_doubtful, cdc);
+    take_in_message(packet, &message, verdict, cdc);
     return true;
 }
