@@ -301,9 +301,11 @@ static smcr_interval_part_t
 expected_part(unsigned holds)
 {
     bool waits = holds & BIT(FULL);
-    bool asks = holds & BIT(ANSWER) && !(holds & (BIT(TRANSFER) | BIT(MAYBE_TRANSFER)));
+    bool is_under_way = holds & (BIT(TRANSFER) | BIT(MAYBE_TRANSFER));
+    bool asks = holds & BIT(ANSWER) && !is_under_way;
+    bool may_ask = holds & (BIT(ANSWER) | BIT(MAYBE_ANSWER)) && !is_under_way;
     unsigned peer = BIT(PEER_RETRANSMISSION) | BIT(PEER_NOT_CAPTURED);
-    unsigned counts = waits || asks ? holds : holds & ~peer; /* else the peer delays nobody */
+    unsigned counts = waits || may_ask ? holds : holds & ~peer; /* else the peer delays nobody */
 
     bool may_go_on = holds & BIT(FREED) && holds & BIT(NOT_CAPTURED);
     if (waits && holds & BIT(UNREAD) && !(holds & BIT(PEER_NOT_CAPTURED)))
@@ -314,9 +316,10 @@ expected_part(unsigned holds)
     bool may_be_reader = holds & (BIT(FULL) | BIT(NOT_CAPTURED)) &&
                          holds & (BIT(UNREAD) | BIT(MAYBE_UNREAD));
     may_be_reader |= !(holds & BIT(RETRANSMISSION)) && holds & BIT(NOT_CAPTURED);
+    bool may_delay_nobody = !(holds & (BIT(RETRANSMISSION) | BIT(FULL) | BIT(ANSWER)));
     bool may_be_needless =
         holds & BIT(RETRANSMISSION_IN_DOUBT) && !(holds & BIT(RETRANSMISSION_PROVEN));
-    if (is_retransmitted && !may_be_reader && !may_be_needless)
+    if (is_retransmitted && !may_be_reader && !may_be_needless && !may_delay_nobody)
         return SMCR_INTERVAL_IS_RETRANSMISSION;
     if (is_retransmitted)
         return SMCR_INTERVAL_IS_UNKNOWN;
@@ -329,7 +332,9 @@ expected_part(unsigned holds)
     if (holds & BIT(MAYBE_TRANSFER))
         return holds & BIT(TRANSFER_IN_DOUBT) ? SMCR_INTERVAL_IS_UNKNOWN
                                               : SMCR_INTERVAL_IS_MAYBE_TRANSFER;
-    return asks ? SMCR_INTERVAL_IS_ANSWER : SMCR_INTERVAL_IS_NOTHING;
+    if (asks)
+        return SMCR_INTERVAL_IS_ANSWER;
+    return may_ask ? SMCR_INTERVAL_IS_MAYBE_ANSWER : SMCR_INTERVAL_IS_NOTHING;
 }
 
 static void

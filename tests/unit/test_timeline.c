@@ -53,7 +53,7 @@ typedef struct {
 
 /* Shares of what CLIENT writes, microseconds. What is left out is 0. */
 typedef struct {
-    uint64_t nothing, answer, transfer, path, reader, retransmission, unknown;
+    uint64_t nothing, answer, answer_or_nothing, transfer, path, reader, retransmission, unknown;
 } shares_t;
 
 static const struct {
@@ -66,7 +66,7 @@ static const struct {
     bool misses_writer; /* the last packets of CLIENT may be missing */
     bool misses_all_acks; /* the links have no acknowledgement in the capture */
     uint64_t missing_since; /* packets of CLIENT may be missing since then; 0: not so */
-    bool misses_peer;       /* with `missing_since`: those of its peer, too */
+    bool misses_peer;       /* with `missing_since`: those of its peer, too, and an answer */
     bool have_closed;       /* both sides have closed with their first packet */
 } scenes[] = {
     {.name = "one write",
@@ -92,7 +92,7 @@ static const struct {
     {.name = "the same, and an answer may be among them",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
      .end = 1000,
-     .shares = {.unknown = 900},
+     .shares = {.transfer = 50, .unknown = 850},
      .missing_since = 800,
      .misses_peer = true},
     {.name = "packets of the link are missing after both sides have closed",
@@ -693,6 +693,7 @@ question_of(unsigned number, const smcr_timeline_t *timeline)
         .missing.acks = {misses_last, misses_last},
         .missing.last = {[CLIENT] = misses_writer || since,
                          [SERVER] = scenes[number].misses_peer},
+        .missing.answer = {[SERVER] = scenes[number].misses_peer},
         .missing.closed = {[CLIENT] = scenes[number].have_closed ? 1 : 0}};
 
     if (misses_writer)
@@ -723,6 +724,8 @@ test_scenes(void)
         const shares_t *expected = &scenes[i].shares;
         compare(name, "nothing", share[SMCR_INTERVAL_IS_NOTHING], expected->nothing);
         compare(name, "answer", share[SMCR_INTERVAL_IS_ANSWER], expected->answer);
+        compare(name, "answer or nothing", share[SMCR_INTERVAL_IS_MAYBE_ANSWER],
+                expected->answer_or_nothing);
         compare(name, "transfer", share[SMCR_INTERVAL_IS_TRANSFER], expected->transfer);
         compare(name, "path", share[SMCR_INTERVAL_IS_FULL_PATH], expected->path);
         compare(name, "reader", share[SMCR_INTERVAL_IS_FULL_READER], expected->reader);
