@@ -6,7 +6,8 @@
 
 #include "ranges.h"
 
-/* Index of the first range whose `to` is at or above `end`. */
+/* Index of the first range whose `to` is at or above `end`. `to` is the number after the last one
+ * of a range, so a range that ends directly before `end` counts. */
 static unsigned
 find_first_to(const smcr_ranges_t *ranges, uint64_t end)
 {

@@ -87,8 +87,8 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_state_check_tcp_end(arrival, cdc, smcr_handshake_was_reset(conn), by_sender, by_reader);
 }
 
-/* Attaches Wireshark's TCP conversation to each connection that a host has reported over netlink
- * since the last call. */
+/* Attaches Wireshark's TCP conversation to each connection that a host has reported since the last
+ * call, over netlink or in a file of smcss. */
 static void
 adopt_named_conns(const smcr_arrival_t *arrival, packet_info *pinfo)
 {

@@ -20,7 +20,7 @@ typedef struct {
     bool is_back;  /* way 1; false: way 0 */
     uint32_t from; /* position in the chain of the point that packets of the way pass first */
     uint32_t to;   /* position of the other point of the segment */
-    uint32_t end;  /* position of the last point that packets of the way pass */
+    uint32_t end;  /* position in the chain of the point that packets of the way pass last */
 } smcr_judge_way_t;
 
 /* Which points have the transmission: the two points of a segment, and points before and after

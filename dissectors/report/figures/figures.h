@@ -496,10 +496,10 @@ typedef struct {
                               did, or another notice */
     uint64_t back;         /* how far the clock of the capture was set back at `first`, nanoseconds,
                               if the notice counts such steps; 0: another notice */
-    uint64_t waited;       /* how long the TCP connection that waited longest for retransmissions
-                              did so, nanoseconds, if the notice counts such connections; 0:
-                              another notice */
-    uint64_t longest;      /* longest of these waits, which begins with `first`, nanoseconds */
+    uint64_t waited;       /* sum of the waits for retransmissions of one TCP connection: the one
+                              with the largest sum, nanoseconds; 0: the notice counts no such
+                              connections */
+    uint64_t longest;      /* longest wait in this sum, nanoseconds; it begins at `first` */
     const char *kind;      /* sentence of the expert item. If the notice counts an ICMP error: its
                               sender and its reason. NULL: a count of packets */
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */

@@ -72,8 +72,8 @@ cost_of_answers(const smcr_entry_conn_direction_t *asked, uint64_t longest)
     return usual && longest >= 10 * usual ? time : time / 20;
 }
 
-/* Whether one program may be the server of both connections: the server has the same address, and
- * the same port unless a port is not known. */
+/* Whether one program may be the server of both connections: the server has the same address, or
+ * neither address is known, and it has the same port unless a port is not known. */
 static bool
 have_same_server(const smcr_finder_t *finder, const smcr_entry_connection_t *one,
                  const smcr_entry_connection_t *other)
@@ -680,8 +680,8 @@ find_lost_data(smcr_finder_t *finder)
         return;
     smcr_finder_facts_t facts = facts_of(&lost, conn->end->other_frame, SMCR_TIME_SECOND);
     smcr_finder_add_as(finder, SMCR_FIGURE_WARN, &facts,
-                       "%s: closed in order, but %s lost: %s had not reported them as read when it "
-                       "closed%s",
+                       "%s: closed without an abort, but %s not read: %s had not reported them as "
+                       "read when it closed%s",
                        smcr_words_connections(finder->scope, conn, lost.count),
                        bytes_text(finder, &lost),
                        smcr_words_end(finder->scope, conn, lost.writer == SMCR_FIGURE_ROLE_CLIENT),

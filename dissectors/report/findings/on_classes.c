@@ -301,7 +301,7 @@ find_not_ect(smcr_finder_t *finder)
     if (odd.at)
         smcr_finder_add(finder, &facts,
                         "%s%s: all data packets are Not-ECT: a congested switch can only drop "
-                        "them, not mark them; NAKs do not show whether one did",
+                        "them, not mark them; NAKs do not show whether a switch dropped packets",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd));
 }
 

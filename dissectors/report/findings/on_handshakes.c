@@ -216,7 +216,7 @@ doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
     bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER && !end->answer;
 
     return by_server && end->step == SMCR_FIGURE_STEP_PROPOSAL
-               ? ": the server only reflects the SMC-R option, or a firewall ended the connection"
+               ? ": the server only copies the SMC-R option, or a firewall ended the connection"
                : "";
 }
 
@@ -305,7 +305,7 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     case SMCR_FIGURE_HANDSHAKE_OTHER_DATA:
         return wmem_strdup_printf(finder->scope,
                                   "the server answered %s with %s: it has no SMC-R, and its "
-                                  "SYN-ACK only reflects the option of the SYN",
+                                  "SYN-ACK only copies the option of the SYN",
                                   step_text(finder, end), end->answer ? end->answer : "other data");
     default:
         return wmem_strdup_printf(
@@ -465,8 +465,9 @@ is_open_at_fallback(const smcr_entry_connection_t *conn, const smcr_entry_connec
     uint32_t frame = conn->fallback->frame.frame;
     bool is_open = other->first_frame.frame < frame && other->last_frame.frame > frame;
 
-    return is_open && conn->server.addr && other->server.addr &&
-           strcmp(conn->server.addr, other->server.addr) == 0;
+    return is_open && conn->server.addr && conn->client.addr &&
+           g_strcmp0(conn->server.addr, other->server.addr) == 0 &&
+           g_strcmp0(conn->client.addr, other->client.addr) == 0;
 }
 
 /* Returns the largest number of connections that a link group between the hosts of `conn` has when
@@ -485,13 +486,13 @@ most_open_at_fallback(const smcr_finder_t *finder, const smcr_entry_connection_t
     return most;
 }
 
-/* Whether the capture has a connection whose server's address is not known: it may be a connection
+/* Whether the capture has a connection with an address that is not known: it may be a connection
  * between any hosts. */
 static bool
 has_unnamed_connection(const smcr_finder_t *finder)
 {
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
-        if (!conn->server.addr)
+        if (!conn->server.addr || !conn->client.addr)
             return true;
     return false;
 }

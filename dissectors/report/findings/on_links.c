@@ -338,7 +338,8 @@ find_left_link(const link_place_t *place)
 
 /* Returns ", 12,000 bytes rewritten"; "" if there are none. A byte is rewritten if a connection has
  * written it a second time at the same position, on any link. After a move the writer writes data
- * once more if its arrival is not proven. */
+ * once more if its arrival is not proven. The notice of the field smcr.stream.rewritten counts
+ * bytes of the whole capture (count_write()), not of one link. */
 static const char *
 rewritten_text(const smcr_finder_t *finder)
 {

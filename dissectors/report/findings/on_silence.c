@@ -414,7 +414,7 @@ unheard_text(const smcr_finder_t *finder, const silent_host_t *host)
                                   silence->early_frame.frame,
                                   smcr_words_duration(finder->scope, after));
     return wmem_strdup_printf(
-        finder->scope, "; after the second retransmission, %s sent no other packet %s",
+        finder->scope, "; after the second retransmission, the host %s sent no other packet %s",
         host->flow->dst,
         silence->is_over == SMCR_FIGURE_YES
             ? "until the silence ended: the host or the path was down"

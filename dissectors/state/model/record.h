@@ -577,8 +577,9 @@ typedef struct {
 /* A packet, or a CLC message in TCP's byte stream, on its way through the state. */
 typedef struct {
     smcr_state_t *state;
-    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: a CLC message, or a deferred
-                                      packet that is taken in after its own frame */
+    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: a CLC message, or a packet
+                                      that is taken in after its own frame: a deferred one, or an
+                                      orphan (orphan.c) */
     const smcr_arrival_span_t *span; /* sequence numbers of a CLC message's bytes; NULL: not known,
                                         or a RoCE packet */
     smcr_qp_t *qp;         /* queue pair that receives the packet; NULL: not known, or a CLC

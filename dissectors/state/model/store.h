@@ -46,7 +46,8 @@ struct smcr_state {
     uint32_t link_count;     /* number of links */
     uint32_t tapped_qps;     /* number of queue pairs that were made for connections of a tap
                                 (../flow/tapped/tapped.c) */
-    wmem_list_t *lgrs;       /* smcr_lgr_t: the newest link groups that have an index */
+    wmem_list_t *lgrs;       /* smcr_lgr_t: link groups that have an index, oldest first; of more
+                                than LGRS_MAX (link.c) only the newest ones */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t: known queue pairs */
     bool base_uncertain;     /* an RMB element somewhere in the capture has an eyecatcher before its
                                 data. So without CONFIRM LINK it is not known whether data begins at

@@ -127,9 +127,12 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
 
 /* One exchange at a time changes the link group (R-3.5.5.3-1). ADD LINK is open until the link is
  * confirmed or rejected. DELETE LINK, CONFIRM RKEY and DELETE RKEY are open until their responses.
- * A request breaks the rule if its sender knows of another open exchange. Three exceptions: 1. the
+ * A request breaks the rule if its sender knows of another open exchange. Five exceptions: 1. the
  * requester may have given up the other exchange; 2. the sender may not have seen the other request
- * yet; 3. the request is a DELETE LINK that ends the other exchange (ends_exchange()).
+ * yet; 3. the request is a DELETE LINK that ends the other exchange (ends_exchange()); 4. both
+ * requests are about RKeys, and are of two sides or of two types (are_separate_rkeys()); 5. the
+ * request is the open one once more (is_same_request()). Requests of a client for links change
+ * nothing, and are not judged (changes_group()).
  *
  * Example: the server sends ADD LINK, and the client's adapter acknowledges it. 200 ms later,
  * before its response, the client sends CONFIRM RKEY. */

@@ -268,10 +268,11 @@ may_have_immediate(const smcr_lgr_t *lgr, const smcr_ib_operation_t *operation)
            (lgr->immediate_agreed || !lgr->immediate_known);
 }
 
-/* A link carries RDMA WRITE and SEND, but no READ and no atomics (R-4.7-1). A WRITE or SEND has no
- * immediate data (R-4.7-2), and a SEND does not invalidate an RKey (R-4.7-3). The opcode alone
- * proves the breach. Not judged are: 1. packets of a deleted link; 2. packets of a group whose
- * first contact is not captured. In both cases the queue pair may now belong to another program. */
+/* A link carries RDMA WRITE and SEND, but no READ and no atomics (R-4.7-2). A WRITE has no
+ * immediate data, unless an SMCv2 group may have agreed on it (R-4.7-1, may_have_immediate()). A
+ * SEND has no immediate data, and invalidates no RKey (R-4.7-3). No other packet is needed to prove
+ * the breach. Not judged are packets of a deleted link, and of a group whose first contact is not
+ * captured: the queue pair may now belong to another program. */
 static void
 check_operation(const smcr_arrival_t *arrival)
 {
