@@ -18,7 +18,6 @@ EXPECTED = {
     "smcr.cdc.cursor_ahead": [85],
     "smcr.cdc.read_unsent": [116],
     "smcr.cdc.unseen_data": [210],
-    "smcr.llc.no_request": [245],
     "smcr.packet_ahead": [164, 214, 243],
 }
 SIZE = 16384

@@ -80,7 +80,7 @@ PAGES = {
     ),
     "server-echoes-option-http-400": (
         *with_and_without(
-            r"with HTTP 400: it has no SMC-R, and its SYN-ACK only copies the option", FAILED
+            r"with HTTP 400: it has no SMC-R, and its SYN-ACK only reflects the option", FAILED
         ),
         [r"does not show how the handshake ended", r"fell back"],
     ),

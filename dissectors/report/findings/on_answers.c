@@ -680,8 +680,7 @@ find_lost_data(smcr_finder_t *finder)
         return;
     smcr_finder_facts_t facts = facts_of(&lost, conn->end->other_frame, SMCR_TIME_SECOND);
     smcr_finder_add_as(finder, SMCR_FIGURE_WARN, &facts,
-                       "%s: closed without an abort, but %s not read: %s had not reported them as "
-                       "read when it closed%s",
+                       "%s: closed without an abort, but %s not reported as read when %s closed%s",
                        smcr_words_connections(finder->scope, conn, lost.count),
                        bytes_text(finder, &lost),
                        smcr_words_end(finder->scope, conn, lost.writer == SMCR_FIGURE_ROLE_CLIENT),

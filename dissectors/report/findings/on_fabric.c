@@ -10,6 +10,7 @@
 #include "report/findings/finder/causes.h"
 #include "report/findings/finder/trouble.h"
 #include "report/words/words.h"
+#include "wire/wire.h"
 
 /* ---- damaged packets ---- */
 
@@ -462,7 +463,7 @@ shows_answer(const smcr_entry_rdma_t *flow, const smcr_figure_subject_t *message
     bool is_there = g_strcmp0(flow->src, messages->src) == 0 &&
                     g_strcmp0(flow->dst, messages->dst) == 0;
 
-    return is_back || (is_there && flow->dst_qpn != 1);
+    return is_back || (is_there && flow->dst_qpn != SMCR_IB_GSI_QPN);
 }
 
 /* Whether the capture shows no answer to the messages of RDMA-CM of two hosts. */

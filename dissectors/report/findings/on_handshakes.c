@@ -216,7 +216,7 @@ doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
     bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER && !end->answer;
 
     return by_server && end->step == SMCR_FIGURE_STEP_PROPOSAL
-               ? ": the server only copies the SMC-R option, or a firewall ended the connection"
+               ? ": the server only reflects the SMC-R option, or a firewall ended the connection"
                : "";
 }
 
@@ -305,7 +305,7 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     case SMCR_FIGURE_HANDSHAKE_OTHER_DATA:
         return wmem_strdup_printf(finder->scope,
                                   "the server answered %s with %s: it has no SMC-R, and its "
-                                  "SYN-ACK only copies the option of the SYN",
+                                  "SYN-ACK only reflects the option of the SYN",
                                   step_text(finder, end), end->answer ? end->answer : "other data");
     default:
         return wmem_strdup_printf(

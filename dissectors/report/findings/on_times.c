@@ -346,6 +346,17 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->round_trip));
 }
 
+/* Whether the sentence has two times that differ: the one stop of the reader's program, and all
+ * waits of the writer. */
+static bool
+has_other_waits(const smcr_finder_t *finder, const wait_t *wait)
+{
+    if (!has_slow_reader(wait) || !is_one_stop(wait))
+        return false;
+    return strcmp(smcr_words_duration(finder->scope, wait->full_time),
+                  smcr_words_duration(finder->scope, wait->stop->lasted_s)) != 0;
+}
+
 /* Returns the beginning of the sentence, which names the cause of the wait, and whose side it is
  * on. */
 static const char *
@@ -414,7 +425,7 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
                        smcr_words_direction(scope, wait.conn, wait.to_server),
                        is_lower_bound(&wait) || began_before_capture(&wait) ? "at least " : "",
                        smcr_words_duration(scope, wait.full_time),
-                       has_slow_reader(&wait) && is_one_stop(&wait) ? " in all" : "",
+                       has_other_waits(finder, &wait) ? " in all" : "",
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
                        smcr_finding_wait_buffer_text(finder, wait.conn, wait.to_server),
                        cause_text(finder, &wait), smcr_finding_wait_own_text(finder, &own),
