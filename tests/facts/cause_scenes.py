@@ -919,13 +919,18 @@ def proxy_slow_client(capture):
         connection.close()
 
 
+def declined(capture):
+    """The TCP connection of a client whose server has no device."""
+    connection = linux_connection(capture, version=2)
+    connection.tcp.handshake()
+    connection.tcp.send("client", connection.proposal())
+    connection.tcp.send("server", clc.clc_decline(diagnosis=NO_DEVICE, version=2, os_type=2))
+    return connection.tcp
+
+
 def fallback_with_loss(capture):
     """The server has no device, and the path loses each eighth request three times."""
-    connection = linux_connection(capture, version=2)
-    tcp, request = connection.tcp, text_lines(1000, "request")
-    tcp.handshake()
-    tcp.send("client", connection.proposal())
-    tcp.send("server", clc.clc_decline(diagnosis=NO_DEVICE, version=2, os_type=2))
+    tcp, request = declined(capture), text_lines(1000, "request")
     for number in range(24):
         if number % 8 == 3:
             for wait in (0.2, 0.4, 0.8):
@@ -940,11 +945,7 @@ def fallback_with_loss(capture):
 def fallback_with_late_answers(capture):
     """The server has no device, and acknowledges each eighth request after three retransmissions:
     it got each of them, and reports what came twice (D-SACK)."""
-    connection = linux_connection(capture, version=2)
-    tcp, request = connection.tcp, text_lines(1000, "request")
-    tcp.handshake()
-    tcp.send("client", connection.proposal())
-    tcp.send("server", clc.clc_decline(diagnosis=NO_DEVICE, version=2, os_type=2))
+    tcp, request = declined(capture), text_lines(1000, "request")
     for number in range(24):
         left = tcp.seq["client"]
         late = number % 8 == 3

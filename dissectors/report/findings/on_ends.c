@@ -11,20 +11,15 @@
 #include "report/findings/finder/waits.h"
 #include "report/words/words.h"
 
-/* Predicates for smcr_finding_alike_gather(). IS(name, condition) defines is_<name>(). */
-#define IS(name, condition) \
-    static bool is_##name(const smcr_entry_connection_t *conn) \
-    { \
-        return condition; \
-    }
-#define CLOSE(word) (conn->close == SMCR_FIGURE_CLOSE_##word)
-#define OUTCOME(word) (conn->outcome == SMCR_FIGURE_OUTCOME_##word)
-IS(aborted, CLOSE(ABORT))
-IS(reset, CLOSE(RESET) && OUTCOME(SMCR))
-IS(unsure_reset, CLOSE(RESET) && OUTCOME(UNKNOWN))
+/* Predicates for smcr_finding_alike_gather(). */
+SMCR_FINDING_IS(aborted, SMCR_FINDING_CLOSE(ABORT))
+SMCR_FINDING_IS(reset, SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(SMCR))
+SMCR_FINDING_IS(unsure_reset, SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(UNKNOWN))
 /* A TCP reset of a connection that is not over SMC-R: over TCP, where programs that end in a hurry
  * reset connections; or of a connection whose outcome is not known. */
-IS(tcp_reset, CLOSE(RESET) && !OUTCOME(SMCR) && !OUTCOME(NO_CONNECTION) && !OUTCOME(FAILED))
+SMCR_FINDING_IS(tcp_reset, SMCR_FINDING_CLOSE(RESET) && !SMCR_FINDING_OUTCOME(SMCR) &&
+                               !SMCR_FINDING_OUTCOME(NO_CONNECTION) &&
+                               !SMCR_FINDING_OUTCOME(FAILED))
 
 /* ---- aborts ---- */
 

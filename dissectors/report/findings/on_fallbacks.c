@@ -134,10 +134,9 @@ is_broken_by_option(const smcr_entry_connection_t *conn)
     const smcr_entry_conn_fallback_t *fallback = conn->fallback;
     bool are_at_odds = fallback->code == SMCR_FIGURE_UNKNOWN &&
                        (fallback->syn_sign == SMCR_FIGURE_SIGN_NOPS || !fallback->by);
-    bool is_reset = conn->close == SMCR_FIGURE_CLOSE_RESET &&
-                    conn->reset_by == SMCR_FIGURE_ROLE_SERVER;
+    bool is_reset = SMCR_FINDING_CLOSE(RESET) && conn->reset_by == SMCR_FIGURE_ROLE_SERVER;
 
-    return conn->outcome == SMCR_FIGURE_OUTCOME_TCP && are_at_odds && is_reset &&
+    return SMCR_FINDING_OUTCOME(TCP) && are_at_odds && is_reset &&
            conn->server_to_client.bytes == 0;
 }
 

@@ -13,20 +13,13 @@
 
 /* ---- connections that are alike ---- */
 
-/* Predicates for smcr_finding_alike_gather(). IS(name, condition) defines is_<name>(). */
-#define IS(name, condition) \
-    static bool is_##name(const smcr_entry_connection_t *conn) \
-    { \
-        return condition; \
-    }
-#define CLOSE(word) (conn->close == SMCR_FIGURE_CLOSE_##word)
-#define OUTCOME(word) (conn->outcome == SMCR_FIGURE_OUTCOME_##word)
-#define ENDED (CLOSE(RESET) || CLOSE(NORMAL))
-IS(over_too_soon, OUTCOME(TCP) && !conn->fallback && ENDED)
-IS(not_offered, OUTCOME(TCP) && !conn->fallback && !ENDED)
-IS(unanswered, !CLOSE(RESET) && OUTCOME(NO_CONNECTION))
-IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
-               conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
+/* Predicates for smcr_finding_alike_gather(). */
+#define ENDED (SMCR_FINDING_CLOSE(RESET) || SMCR_FINDING_CLOSE(NORMAL))
+SMCR_FINDING_IS(over_too_soon, SMCR_FINDING_OUTCOME(TCP) && !conn->fallback && ENDED)
+SMCR_FINDING_IS(not_offered, SMCR_FINDING_OUTCOME(TCP) && !conn->fallback && !ENDED)
+SMCR_FINDING_IS(unanswered, !SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(NO_CONNECTION))
+SMCR_FINDING_IS(unfinished, SMCR_FINDING_OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
+                                conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
 
 /* Makes one finding for all connections that have a property. `what`: the rest of the sentence. No
  * finding is made under a display filter of the report, which may hide later segments of the

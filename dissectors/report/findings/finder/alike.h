@@ -9,6 +9,17 @@
 /* A predicate: whether a connection has a certain property. */
 typedef bool smcr_finding_property_t(const smcr_entry_connection_t *conn);
 
+/* Whether the connection `conn` was closed in this way; whether it has this outcome. */
+#define SMCR_FINDING_CLOSE(word) (conn->close == SMCR_FIGURE_CLOSE_##word)
+#define SMCR_FINDING_OUTCOME(word) (conn->outcome == SMCR_FIGURE_OUTCOME_##word)
+
+/* Defines the predicate is_<name>(): whether the connection `conn` has the property `condition`. */
+#define SMCR_FINDING_IS(name, condition) \
+    static bool is_##name(const smcr_entry_connection_t *conn) \
+    { \
+        return condition; \
+    }
+
 /* Connections with the same trouble. */
 typedef struct {
     uint32_t count;                       /* number of connections */
@@ -40,6 +51,5 @@ const char *smcr_finding_alike_filter(const smcr_finder_t *finder,
 static inline bool
 smcr_finding_is_refused(const smcr_entry_connection_t *conn)
 {
-    return conn->close == SMCR_FIGURE_CLOSE_RESET &&
-           conn->outcome == SMCR_FIGURE_OUTCOME_NO_CONNECTION;
+    return SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(NO_CONNECTION);
 }

@@ -199,8 +199,7 @@ lasting_failure(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint
  * got no answer up to this frame or to the end of the capture, or packets were too big for the
  * path. Frame 0: there is none, or an address is not known (NULL). */
 static smcr_when_t
-failed_before(const smcr_finder_t *finder, const char *one, const char *other,
-                           uint32_t frame)
+failed_before(const smcr_finder_t *finder, const char *one, const char *other, uint32_t frame)
 {
     smcr_when_t first = {0, 0};
 
@@ -219,10 +218,9 @@ failed_before(const smcr_finder_t *finder, const char *one, const char *other,
 
 const char *
 smcr_finding_flow_failed_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
-                     uint32_t frame)
+                              uint32_t frame)
 {
-    smcr_when_t failed =
-        failed_before(finder, conn->client.addr, conn->server.addr, frame);
+    smcr_when_t failed = failed_before(finder, conn->client.addr, conn->server.addr, frame);
 
     if (!failed.frame)
         return "";
