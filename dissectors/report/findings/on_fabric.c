@@ -458,10 +458,8 @@ find_cm_rejects(smcr_finder_t *finder)
 static bool
 shows_answer(const smcr_entry_rdma_t *flow, const smcr_figure_subject_t *messages)
 {
-    bool is_back = g_strcmp0(flow->src, messages->dst) == 0 &&
-                   g_strcmp0(flow->dst, messages->src) == 0;
-    bool is_there = g_strcmp0(flow->src, messages->src) == 0 &&
-                    g_strcmp0(flow->dst, messages->dst) == 0;
+    bool is_back = smcr_finding_flow_leads(flow, messages->dst, messages->src);
+    bool is_there = smcr_finding_flow_leads(flow, messages->src, messages->dst);
 
     return is_back || (is_there && flow->dst_qpn != SMCR_IB_GSI_QPN);
 }

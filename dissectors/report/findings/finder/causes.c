@@ -7,6 +7,13 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
+/* Unknown addresses (NULL) are equal. */
+bool
+smcr_finding_flow_leads(const smcr_entry_rdma_t *flow, const char *src, const char *dst)
+{
+    return g_strcmp0(flow->src, src) == 0 && g_strcmp0(flow->dst, dst) == 0;
+}
+
 const smcr_entry_rdma_t *
 smcr_finding_flow_peer(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -141,7 +148,7 @@ smcr_finding_flow_longest_arrived(const smcr_finder_t *finder, const smcr_entry_
     uint64_t longest = 0;
 
     SMCR_FIGURE_EACH (rdma, other, finder->report->rdma_flows)
-        if (g_strcmp0(other->src, flow->src) == 0 && g_strcmp0(other->dst, flow->dst) == 0)
+        if (smcr_finding_flow_leads(other, flow->src, flow->dst))
             longest = MAX(longest, smcr_figure_or_zero(other->acked_longest));
     return longest;
 }
@@ -206,8 +213,8 @@ failed_before(const smcr_finder_t *finder, const char *one, const char *other, u
     if (!one || !other)
         return first;
     SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
-        bool is_there = g_strcmp0(flow->src, one) == 0 && g_strcmp0(flow->dst, other) == 0;
-        bool is_back = g_strcmp0(flow->src, other) == 0 && g_strcmp0(flow->dst, one) == 0;
+        bool is_there = smcr_finding_flow_leads(flow, one, other);
+        bool is_back = smcr_finding_flow_leads(flow, other, one);
         smcr_when_t failed =
             is_there || is_back ? lasting_failure(finder, flow, frame) : (smcr_when_t){0, 0};
         if (failed.frame && failed.frame < frame)

@@ -16,6 +16,9 @@ const char *smcr_finding_flow_failed_text(const smcr_finder_t *finder,
 smcr_figure_flow_owner_t smcr_finding_flow_owner(const smcr_finder_t *finder,
                                                  const smcr_entry_rdma_t *flow);
 
+/* Whether the flow leads from the host `src` to the host `dst`. */
+bool smcr_finding_flow_leads(const smcr_entry_rdma_t *flow, const char *src, const char *dst);
+
 /* Returns the flow in the other direction (the reverse flow); NULL: not known. */
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);

@@ -5,14 +5,10 @@
 
 #include "trouble.h"
 
+#include "causes.h"
+
 #include "report/words/words.h"
 #include "wire/wire.h"
-
-static bool
-is_from_to(const smcr_entry_rdma_t *flow, const char *src, const char *dst)
-{
-    return g_strcmp0(flow->src, src) == 0 && g_strcmp0(flow->dst, dst) == 0;
-}
 
 /* `both` and `others` compare a flow with the worst flow so far (`at`), and not with the worst of
  * all. */
@@ -24,8 +20,8 @@ smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_
 
     if (!count)
         return;
-    if (at && flow->src && !is_from_to(flow, at->src, at->dst)) {
-        bool back = is_from_to(flow, at->dst, at->src);
+    if (at && flow->src && !smcr_finding_flow_leads(flow, at->src, at->dst)) {
+        bool back = smcr_finding_flow_leads(flow, at->dst, at->src);
         trouble->both |= back;
         trouble->others |= !back;
         trouble->other_sources |= g_strcmp0(flow->src, at->src) != 0;
