@@ -41,6 +41,8 @@ static ei_register_info experts[] = {
 #include "experts.def"
 };
 
+/* Everything else that registers needs the protocol, so this function is called first
+ * (plugin.c). */
 void
 smcr_fields_register(void)
 {

@@ -111,6 +111,7 @@ dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
     return call_dissector_only(clc, tvb, pinfo, tree, data) != 0;
 }
 
+/* Called before smcr_handshake_handoff(), which looks the dissector up by its name. */
 void
 smcr_dissector_clc_handoff(void)
 {

@@ -216,6 +216,8 @@ smcr_flow_copied_packet(smcr_flow_t *flow, const smcr_seen_packet_t *seen,
     return is_copy_of_last ? smcr_seen_last(seen) : (smcr_when_t){0, 0};
 }
 
+/* Every ground is computed, even if one would do: the caller decides which of them it believes.
+ * Without the reverse flow only the IP identification can prove anything. */
 smcr_response_grounds_t
 smcr_flow_response_grounds(const smcr_flow_t *flow, const smcr_flow_t *reverse,
                            const smcr_sent_t *packet)

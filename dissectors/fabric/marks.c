@@ -127,6 +127,8 @@ answer_early(smcr_ecn_marks_t *marked, const early_t *cnps)
         part->first = marked->open_group->first;
 }
 
+/* May be called any number of times: after the first call neither flow keeps early marks or CNPs.
+ * One call answers both directions. */
 void
 smcr_ecn_join(smcr_ecn_marks_t *one, smcr_ecn_marks_t *other)
 {
@@ -137,6 +139,8 @@ smcr_ecn_join(smcr_ecn_marks_t *one, smcr_ecn_marks_t *other)
     one->early = other->early = NULL;
 }
 
+/* Packets with CE that no CNP has answered share the open group. Records keep the pointer to their
+ * group, so a group never moves. */
 const smcr_ecn_ce_t *
 smcr_ecn_take_ce(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
                  smcr_when_t when)
@@ -149,6 +153,8 @@ smcr_ecn_take_ce(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, wmem_allocator
     return marks->open_group;
 }
 
+/* The CNP before this one is noted first, since it is known in any case. The CNP answers only marks
+ * that came before it, in the order of the capture. */
 void
 smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
                   smcr_ecn_cnp_t *cnp)

@@ -80,6 +80,8 @@ smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t ps
     return last;
 }
 
+/* Without a path MTU, smcr_reads_add() has taken the highest one: `last` was the lowest PSN
+ * possible. A READ is settled once: then `open_length` is 0. */
 smcr_psn_t
 smcr_reads_settle(smcr_reads_t *reads, uint32_t mtu)
 {

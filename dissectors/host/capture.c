@@ -45,6 +45,8 @@ smcr_capture_state(void)
     return capture.state;
 }
 
+/* The index is in network byte order. A header that is cut gives 0, as a capture without devices
+ * does. */
 uint32_t
 smcr_capture_device(const packet_info *pinfo)
 {

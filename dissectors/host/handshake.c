@@ -419,6 +419,8 @@ fin_may_be_own(const tcp_flow_t *flow, const smcr_conn_t *conn, unsigned role)
            smcr_evidence_tcp_is_end(conn, role, seen->nextseq - flow->base_seq);
 }
 
+/* Wireshark keeps one analysis for a conversation. If another connection reuses the ports,
+ * `closing_initiator` may be of that connection, so the result is false. */
 bool
 smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
 {
@@ -542,6 +544,7 @@ smcr_handshake_wrap(dissector_t wrapper)
     register_init_routine(start_file);
 }
 
+/* Called after smcr_dissector_clc_handoff(), which gives the CLC dissector its name. */
 void
 smcr_handshake_handoff(void)
 {

@@ -160,6 +160,7 @@ smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address 
     return false;
 }
 
+/* The lowest offset wins, so the outer one of two equal headers is found. */
 bool
 smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const address *dst,
                           smcr_host_ip_packet_t *ip)

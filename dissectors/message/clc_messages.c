@@ -153,6 +153,7 @@ smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return MIN(list->count, room);
 }
 
+/* All 8 bytes have to be equal: seven '%' and a zero byte. */
 void
 smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id)
 {

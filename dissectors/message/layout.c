@@ -387,6 +387,8 @@ smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *lin
         proto_item_append_text(walk->top, "%s%s", line, text);
 }
 
+/* Returns before it writes anything if the message is only examined (TEXT_OF). `key` and `words`
+ * name the same value: short in the Info column, in the user's words in the tree. */
 void
 smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words, const char *format,
          ...)
@@ -443,6 +445,8 @@ smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned
     smcr_item_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 
+/* The layouts of netlink take their widths from it: a fixed-length type that is missing in the
+ * table would count as one of any length. */
 unsigned
 smcr_layout_width(int hf)
 {

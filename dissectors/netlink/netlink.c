@@ -634,6 +634,8 @@ wrap_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return used;
 }
 
+/* The protocol is not one that a user can disable by itself (proto_set_cant_toggle()). `seen` is
+ * emptied with each file. */
 void
 smcr_netlink_register(void)
 {
@@ -654,6 +656,7 @@ replace_dissector(const char *table, uint32_t key, dissector_t wrapper)
     return original;
 }
 
+/* The originals are kept, since each wrapper calls its original first. */
 void
 smcr_netlink_handoff(void)
 {

@@ -70,6 +70,8 @@ smcr_packet_parts_register(void)
     reassembly_table_register(&messages, &functions);
 }
 
+/* The key of a message is its link, its sender and its first PSN, so messages of two directions
+ * never mix. Parts may come in any order: their numbers sort them. */
 fragment_head *
 smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t *record, bool more)
 {

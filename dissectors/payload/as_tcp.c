@@ -368,6 +368,8 @@ is_taken_in(const smcr_record_t *record)
     return (!record->conn_learned_late || record->conn->socket) && smcr_payload_sender(record) >= 0;
 }
 
+/* The order matters: a packet whose bytes are not for dissectors must not get a position in the
+ * order of arrival. */
 bool
 smcr_payload_is_for_dissectors(tvbuff_t *data, const packet_info *pinfo,
                                const smcr_record_t *record, smcr_payload_fresh_t *fresh)

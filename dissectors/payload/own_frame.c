@@ -23,6 +23,8 @@ free_stand_in(wmem_allocator_t *allocator, wmem_cb_event_t event, void *own)
     return false;
 }
 
+/* Dissectors of the held bytes get this stand-in for `pinfo->fd`, so it needs the members that they
+ * read: number, time, precision and `visited`. It lives as long as the file. */
 struct smcr_payload_own_frame *
 smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number, uint64_t time)
 {

@@ -79,6 +79,7 @@ smcr_chain_quantile(const GArray *values, double part)
 
 /* ---- groups ---- */
 
+/* The points of a chain are few (SMCR_POINTS_MOST), so they are searched. */
 uint32_t
 smcr_chain_position(const smcr_chain_t *chain, uint32_t point)
 {
@@ -735,6 +736,7 @@ smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
 
 /* ---- transmissions of a chain ---- */
 
+/* The way back has the chain's last point first: its end is position 0. */
 uint64_t
 smcr_chain_passing_time(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
                         uint32_t position, bool is_back)

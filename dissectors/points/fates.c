@@ -140,6 +140,7 @@ follow_flow(const smcr_chain_t *chain, uint32_t flow, GArray *events, smcr_fates
     }
 }
 
+/* Responses go to the sender of a request, so only flows with a known sender are followed. */
 void
 smcr_fates_find(smcr_chain_t *chain)
 {

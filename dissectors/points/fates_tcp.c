@@ -624,6 +624,7 @@ follow_flow(const smcr_chain_t *chain, uint32_t number)
     g_array_free(flow.ranges, TRUE);
 }
 
+/* Sequence numbers belong to one direction of one connection, so each flow is followed alone. */
 void
 smcr_fates_find_tcp(smcr_chain_t *chain)
 {

@@ -369,6 +369,7 @@ smcr_judge_undecided_events(const smcr_judge_way_t *way)
     return events;
 }
 
+/* Only "undecided" is replaced: a verdict that was proven before stays. */
 void
 smcr_judge_undecided(const smcr_judge_way_t *way, bool is_lost)
 {

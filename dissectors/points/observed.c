@@ -38,6 +38,8 @@
  * which takes longer than this time. The clocks of two hosts that use NTP differ by less. */
 #define COPY_DISTANCE (50 * SMCR_TIME_MILLISECOND)
 
+/* With a list, all its points count from the start, though no packet has come there: `point_count`
+ * is then its length and does not grow. */
 smcr_points_t *
 smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count)
 {
@@ -131,6 +133,8 @@ number_of(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t nex
     return next;
 }
 
+/* Doubles, so that adding stays cheap. The array may move: indexes are kept, and pointers are
+ * not. */
 void *
 smcr_observed_grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size)
 {
@@ -436,6 +440,7 @@ place_of(smcr_points_t *points, const smcr_points_place_t *place)
     return next;
 }
 
+/* Times of a point may come in any order, so begin and end are the least and the greatest. */
 uint32_t
 smcr_observed_point(smcr_points_t *points, const smcr_points_place_t *place, uint64_t time)
 {

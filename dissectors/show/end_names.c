@@ -98,6 +98,7 @@ smcr_show_no_source_port(packet_info *pinfo)
         pinfo->srcport = 0;
 }
 
+/* Called in every pass: the columns are made anew each time. */
 void
 smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
                       const smcr_ib_headers_t *roce)

@@ -98,6 +98,8 @@ told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
                               fallback->peer_code);
 }
 
+/* Each kind of fallback has one function, which knows the words for its evidence.
+ * SMCR_FALLBACK_NO_CLC is the default. */
 const char *
 smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {

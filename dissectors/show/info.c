@@ -295,6 +295,8 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 
 /* ---- acknowledgements ---- */
 
+/* The texts have to be those of InfiniBand's dissector, letter by letter: a packet must look the
+ * same whether InfiniBand's dissector was called or not. */
 void
 smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce)
 {

@@ -60,6 +60,7 @@ smcr_quick_text_put_seconds(smcr_quick_text_t *text, uint64_t nanoseconds)
     put_digits(text, nanoseconds % SMCR_TIME_SECOND, 9);
 }
 
+/* Always six digits, in lower case, as InfiniBand's dissector writes them. */
 void
 smcr_quick_text_put_qpn(smcr_quick_text_t *text, const char *before, uint32_t qpn)
 {

@@ -115,6 +115,7 @@ show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *recor
                        smcr_cm_first_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP));
 }
 
+/* A SIDR_REP refuses by its status, a REJ by its reason: the codes are not the same. */
 const char *
 smcr_show_rejection(const smcr_record_cm_t *note)
 {

@@ -37,6 +37,7 @@ is_observed(const packet_info *pinfo)
     return observer && observer->wants_frame(pinfo);
 }
 
+/* Asked for each packet before data for the taps are made, so it has to be cheap. */
 bool
 smcr_tap_has_listener(const packet_info *pinfo)
 {

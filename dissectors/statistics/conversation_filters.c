@@ -233,6 +233,7 @@ filter_of_rmb(packet_info *pinfo, int role)
 FILTER(client_rmb, filter_of_rmb(pinfo, 0))
 FILTER(server_rmb, filter_of_rmb(pinfo, 1))
 
+/* Wireshark shows the names in its menus, in the order of registration. */
 void
 smcr_conversation_filters_register(void)
 {

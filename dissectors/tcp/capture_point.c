@@ -113,6 +113,8 @@ find_ends(packet_info *pinfo, smcr_translation_end_t ends[2], bool *plain)
     return find_conversation_pinfo(pinfo, 0);
 }
 
+/* Called for segments of all TCP connections: without several points it must cost nothing but a
+ * test. */
 void
 smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo)
 {

@@ -582,6 +582,7 @@ has_fallen_back(const packet_info *pinfo, const smcr_conn_t *conn)
     return conn && conn->fallback.kind && conn->fallback.frame <= pinfo->num;
 }
 
+/* `offset` may be after CLC messages in the same segment, so it is added to the sequence number. */
 void
 smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
                       const struct tcpinfo *tcp)
@@ -600,6 +601,8 @@ smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_
                                            .length = (uint32_t)length});
 }
 
+/* Called in every pass; a frame has such a record only if it has the first bytes of one direction
+ * (SMCR_PACKET_DATA). */
 void
 smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {

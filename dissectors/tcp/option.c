@@ -83,6 +83,8 @@ check_option_of_server(packet_info *pinfo, proto_item *item, const smcr_conn_t *
                              "The SYN-ACK has the option, but the SYN does not");
 }
 
+/* Items come in this order: the option, what is wrong with it, then the connection. A SYN whose
+ * connection is not known may be a copy behind NAT. */
 void
 smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      const struct tcpheader *tcp)
@@ -168,6 +170,8 @@ smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcphea
         learn_syn(pinfo, conn, tcp, false);
 }
 
+/* Called by the wrapper of the MSS option, since there is no SMC-R option at which it could be
+ * shown. */
 void
 smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree)
 {

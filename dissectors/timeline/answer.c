@@ -5,6 +5,7 @@
 
 #include "answer.h"
 
+/* A writer that has written nothing has asked for nothing. */
 void
 smcr_timeline_prolong_answer(const smcr_timeline_step_t *step, int asker, smcr_when_t since,
                              smcr_when_t until)

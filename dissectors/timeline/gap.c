@@ -191,6 +191,8 @@ smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_
         smcr_timeline_confirm_answer(step, asker);
 }
 
+/* `last_known` is set for every packet in order, and `gap.until` only by the first one after the
+ * gap. */
 void
 smcr_timeline_take_order(const smcr_timeline_step_t *step, int side)
 {

@@ -54,6 +54,7 @@ smcr_timeline_find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
     return NULL;
 }
 
+/* The list is in the order of frames, so the search ends at the first later one. */
 smcr_timeline_sent_t *
 smcr_timeline_find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
 {

@@ -91,6 +91,7 @@ clip_list(smcr_interval_list_t *list, smcr_when_t until)
         list->entries[0].begin = until;
 }
 
+/* `count` is the sum of all lists. Joining may make it smaller. */
 void
 smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_interval_kind_t kind,
                    smcr_interval_t interval)
@@ -199,6 +200,7 @@ smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
     }
 }
 
+/* What is settled is only a length, and is not measured again. */
 uint64_t
 smcr_interval_union_length(const smcr_interval_union_t *all)
 {
@@ -530,6 +532,8 @@ make_settled(smcr_intervals_t *intervals, wmem_allocator_t *scope)
     return intervals->settled;
 }
 
+/* The order matters: pieces are gathered before the lists are cut off at `until`, since they need
+ * the whole intervals. */
 void
 smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until)
 {

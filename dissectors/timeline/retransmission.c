@@ -152,6 +152,7 @@ note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
     prolong_retransmissions(&writer->retransmitted_unheard, first, when);
 }
 
+/* The intervals begin with the first transmission, so nothing is added if it is not known. */
 void
 smcr_timeline_take_retransmission(const smcr_timeline_step_t *step)
 {

@@ -23,6 +23,7 @@ smcr_timeline_look_for_missing_ack(const smcr_timeline_step_t *step,
         step->timeline->misses_acks = true;
 }
 
+/* The earliest begin counts: a second gap does not move `acks_missing`. */
 void
 smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender, smcr_when_t since)
 {
@@ -54,6 +55,7 @@ has_data_in_flight(const smcr_timeline_writer_t *writer, uint32_t frame)
     return sent && sent->when.frame < frame;
 }
 
+/* `acks_missing.frame` 0 means that none are missing, so it is cleared in any case. */
 void
 smcr_timeline_end_missing_acks(const smcr_timeline_step_t *step, int side, smcr_when_t end)
 {

@@ -83,6 +83,8 @@ equal_ids(gconstpointer one_key, gconstpointer other_key)
 
 SMCR_WIRE_KEY(hash_qp, equal_qps, offsetof(smcr_cm_end_t, id))
 
+/* Both tables are of GLib and are destroyed with `scope`: a wmem_map_t would take three times their
+ * memory. They have no keys of their own: the ends in them hold the keys. */
 smcr_cm_t *
 smcr_cm_new(wmem_allocator_t *scope)
 {

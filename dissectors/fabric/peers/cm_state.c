@@ -235,6 +235,9 @@ smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
     return ruled ? SMCR_CM_AS_RULED : SMCR_CM_UNEXPECTED;
 }
 
+/* An event without an entry in `waits` has no state that waits for an answer; SMCR_CM_EVENT_PATH,
+ * the last event, gives the table its size. Only `previous_state` is kept of the past, so an end
+ * can go back by one step. */
 void
 smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event)
 {

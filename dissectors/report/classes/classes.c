@@ -52,6 +52,7 @@ smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, 
 
 /* ---- networks ---- */
 
+/* `tunnel_id` of the kind "IP" means nothing. VLAN 0 means that there is no tag. */
 smcr_entry_flow_network_t *
 smcr_classes_network(smcr_ib_network_t network, wmem_allocator_t *scope)
 {
@@ -99,6 +100,8 @@ add_port(wmem_map_t *ports, smcr_figure_list_t *list, const smcr_entry_rdma_t *f
     smcr_figure_numbers_add(&port->flows, scope, flow->index);
 }
 
+/* Flows without known addresses share the entry of their port. Entries come in the order of the
+ * first flow that has the port. */
 void
 smcr_classes_ports(const smcr_figure_list_t *flows, smcr_figure_list_t *list,
                    wmem_allocator_t *scope)

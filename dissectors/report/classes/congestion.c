@@ -300,6 +300,8 @@ smcr_classes_reaction_take(smcr_classes_reaction_t **reaction,
     own->packets = 0;
 }
 
+/* A CNP during a measurement changes nothing, so one measurement shows one reaction. The ring has
+ * to be full: otherwise there is no rate before the CNP to compare with. */
 void
 smcr_classes_reaction_notify(smcr_classes_reaction_t *reaction)
 {

@@ -123,6 +123,8 @@ smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
         take_try(sizes, when, roce);
 }
 
+/* `from` is the older part: its unacknowledged packets are judged by the expected PSN of `sizes`.
+ * If that is not known, only what was acknowledged before counts. */
 void
 smcr_collect_flow_sizes_join(smcr_collect_flow_sizes_t *sizes,
                              const smcr_collect_flow_sizes_t *from)

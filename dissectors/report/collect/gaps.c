@@ -27,6 +27,7 @@ smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame)
     return since;
 }
 
+/* The rest keeps its order. */
 void
 smcr_collect_gaps_forget(smcr_collect_gap_list_t *gaps, uint32_t frame)
 {

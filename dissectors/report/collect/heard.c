@@ -164,6 +164,7 @@ smcr_collect_text(const smcr_collect_t *collection, const char *text)
     return shared;
 }
 
+/* The text of Wireshark is freed here, the shared one stays with the collection. */
 const char *
 smcr_collect_host(const smcr_collect_t *collection, const address *host)
 {

@@ -294,6 +294,7 @@ smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_
     count_items(collection->item_kinds, &item, pool_of_frames(collection));
 }
 
+/* A clock step concerns no host, so its list of hosts is `nothing`. */
 void
 smcr_collect_notices_count_clock_step(smcr_collect_t *collection, smcr_when_t when, uint64_t back)
 {
@@ -304,6 +305,8 @@ smcr_collect_notices_count_clock_step(smcr_collect_t *collection, smcr_when_t wh
     count_items(collection->item_kinds, &item, pool_of_frames(collection));
 }
 
+/* Errors of one display filter are of one kind. The text `filter` is kept by its pointer, so it
+ * lives as long as the collection. */
 void
 smcr_collect_notices_count_error(smcr_collect_t *collection, const char *filter, smcr_when_t when,
                                  const smcr_conn_t *conn)

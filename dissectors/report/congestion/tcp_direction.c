@@ -686,6 +686,8 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
         take_marks(direction, reverse, scope, segment, acknowledged);
 }
 
+/* Sequence numbers are unwrapped. SYN and FIN take a sequence number each and are no bytes of the
+ * stream (RFC 9293, 3.4): no_bytes_between() subtracts them. */
 bool
 smcr_congestion_tcp_direction_may_lack_bytes(const smcr_congestion_tcp_direction_t *direction)
 {

@@ -19,6 +19,7 @@ struct smcr_figure_names {
     uint32_t count[KINDS];   /* number of replacements so far; index: name_kind_t */
 };
 
+/* One list serves a whole report, so that a name has the same replacement everywhere in it. */
 smcr_figure_names_t *
 smcr_figure_names_new(wmem_allocator_t *scope)
 {

@@ -250,6 +250,7 @@ smcr_entry_forget(void *entry, const smcr_figure_description_t *description)
     unset(entry, description, SMCR_FIGURE_UNKNOWN);
 }
 
+/* The map keeps the pointer `key`, and not a copy: the key lives as long as the map. */
 void *
 smcr_figure_of(wmem_map_t *map, wmem_allocator_t *scope, const void *key, size_t size)
 {
@@ -269,6 +270,7 @@ append_value(void *key _U_, void *value, void *all)
     wmem_array_append_one((wmem_array_t *)all, value);
 }
 
+/* The order of a map depends on addresses, so it must never reach a report: the sorted one does. */
 wmem_array_t *
 smcr_figure_values(wmem_map_t *map, int (*compare)(const void *, const void *),
                    wmem_allocator_t *scope)
@@ -429,6 +431,8 @@ smcr_figure_flow_owners(const smcr_entry_report_t *report, wmem_allocator_t *sco
     return owners;
 }
 
+/* The upper six bits of the byte are the DSCP (RFC 3168, 5), so the whole traffic class may be
+ * given. */
 void
 smcr_figure_codepoints_count(smcr_entry_codepoints_t *codepoints, uint8_t ecn)
 {
@@ -505,6 +509,8 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
     }
 }
 
+/* Both entries have the type that `description` describes: members are found by their offsets.
+ * Members that cannot be added up stay as they are in `into` (join_member()). */
 void
 smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                 wmem_allocator_t *scope)

@@ -328,6 +328,7 @@ is_hang(const open_wait_t *open)
     return open->wait->kind == SMCR_FIGURE_WAIT_READER || is_overdue(open);
 }
 
+/* Asked by the findings about silence (on_capture.c), so that one hang gives one finding. */
 bool
 smcr_finding_hangs(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -471,6 +472,7 @@ given_up_wait(const smcr_entry_connection_t *conn)
     return is_asked && conn->close != SMCR_FIGURE_CLOSE_OPEN ? wait : NULL;
 }
 
+/* The text is the end of a sentence, so it begins with "; ". */
 const char *
 smcr_finding_given_up_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

@@ -478,6 +478,8 @@ find_pauses(smcr_finder_t *finder)
         flow ? still_text(finder, flow) : flows_text(finder, pause));
 }
 
+/* The report sorts findings. The order here decides only between findings that are equal in all
+ * else (compare_found()). */
 void
 smcr_finding_on_classes(smcr_finder_t *finder)
 {

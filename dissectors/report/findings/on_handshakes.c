@@ -507,6 +507,8 @@ smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_c
     return "; perhaps no queue pair is left for a new link group";
 }
 
+/* The report sorts findings. The order here decides only between findings that are equal in all
+ * else (compare_found()). */
 void
 smcr_finding_on_handshakes(smcr_finder_t *finder)
 {

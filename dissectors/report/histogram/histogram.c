@@ -113,6 +113,7 @@ smcr_histogram_join(smcr_histogram_t *histogram, wmem_allocator_t *scope,
             smcr_histogram_add(histogram, scope, other->first + (int32_t)i, other->counts[i]);
 }
 
+/* The zeros are not in `counts`: they are the lowest ranks. */
 int32_t
 smcr_histogram_at(const smcr_histogram_t *histogram, uint64_t rank)
 {

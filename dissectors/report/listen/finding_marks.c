@@ -264,6 +264,8 @@ smcr_listener_marks_watch(void (*watch)(const smcr_entry_report_t *report, void 
     watcher.context = context;
 }
 
+/* The first pass ends in end_pass(), which finds the findings; the postdissector shows their marks
+ * in later passes. */
 void
 smcr_listener_marks_register(void)
 {

@@ -44,6 +44,9 @@ note_pass(void *listener _U_, packet_info *pinfo _U_, epan_dissect_t *edt _U_, c
     return TAP_PACKET_DONT_REDRAW;
 }
 
+/* Finds out, by a listener on the tap `frame`, whether Wireshark reads the capture once or several
+ * times. The answer comes with the next frames (is_read_once()). Without a listener the answer is
+ * "several", so that nothing is forgotten. */
 static void
 begin_listening(uint32_t frame)
 {

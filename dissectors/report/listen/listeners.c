@@ -241,6 +241,7 @@ smcr_listeners_are_of_one(void)
     return all_listeners && !all_listeners->next && !smcr_listener_marks_collect();
 }
 
+/* The writer is set before any frame comes: letting go of a connection writes its line. */
 smcr_listeners_t *
 smcr_listeners_of_frames(const char *filter, const smcr_listeners_writer_t *writer, void *context,
                          char **error)
@@ -254,6 +255,8 @@ smcr_listeners_of_frames(const char *filter, const smcr_listeners_writer_t *writ
     return listeners;
 }
 
+/* Data of a frame waits in `waiting`, since the statistic's listener may select the frame after our
+ * listeners have got the data (end_frame()). */
 smcr_listeners_t *
 smcr_listeners_of_selected(smcr_listeners_draw_t *draw_entries, void *context)
 {
@@ -264,6 +267,8 @@ smcr_listeners_of_selected(smcr_listeners_draw_t *draw_entries, void *context)
     return begin(NULL, selection, draw_entries, context, &error);
 }
 
+/* The listener that draws is registered here, at the first selected frame, and so after the
+ * statistic's own: Wireshark then calls it before the statistic's (see the head of this file). */
 void
 smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo)
 {

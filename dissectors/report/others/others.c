@@ -40,6 +40,7 @@ is_same(const void *one, const void *other)
     return memcmp(one, other, sizeof(receiver_t)) == 0;
 }
 
+/* smcr_entry_clear() gives each figure of the entry the value with which its count begins. */
 smcr_others_t *
 smcr_others_new(wmem_allocator_t *scope)
 {
@@ -154,6 +155,7 @@ smcr_others_take(smcr_others_t *others, smcr_when_t when, const smcr_others_pack
         counts->first_frame = when;
 }
 
+/* The entry is a copy, so that packets which come later do not change it. */
 smcr_entry_other_roce_t *
 smcr_others_report(const smcr_others_t *others, wmem_allocator_t *scope)
 {

@@ -326,6 +326,7 @@ take_pfc(const smcr_pauses_t *pauses, port_t *port, smcr_when_t when, const uint
     }
 }
 
+/* Ports are added as their frames come: without a PAUSE or PFC frame nothing else is allocated. */
 smcr_pauses_t *
 smcr_pauses_new(wmem_allocator_t *scope, unsigned speed)
 {
@@ -500,6 +501,7 @@ smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
         judge(pauses, flow, gap, &still);
 }
 
+/* Sums are exact; of the single standstills only the longest are kept, of both parts together. */
 void
 smcr_pause_flow_join(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
                      const smcr_pause_flow_t *other)
@@ -601,6 +603,7 @@ report_port(const smcr_pauses_t *pauses, const port_t *port, smcr_figure_list_t 
             report_lane(pauses, port, lane, list, scope);
 }
 
+/* `others` collects the ports for which there was no room, so its entry comes last. */
 void
 smcr_pauses_report(const smcr_pauses_t *pauses, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {

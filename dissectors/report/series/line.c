@@ -63,6 +63,8 @@ make_room(smcr_series_line_t *line, wmem_allocator_t *scope)
     }
 }
 
+/* A point in the last bucket changes its end and its extremes. `is_lost` breaks the line before the
+ * next point only. */
 void
 smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope, smcr_series_point_t point)
 {

@@ -552,6 +552,8 @@ can_join_lanes(const smcr_interval_piece_t *one, const smcr_interval_piece_t *ot
     return false;
 }
 
+/* Empty pieces are left out. The sums of parts of joined pieces are added, so that the whole time
+ * stays divided. */
 void
 smcr_series_add_lane(void *data, const smcr_interval_piece_t *piece)
 {

@@ -74,6 +74,7 @@ binary_size(wmem_allocator_t *scope, uint64_t bytes)
     return with_unit(scope, quotient(scope, (double)bytes, unit, 1), units[i]);
 }
 
+/* Signs that were not seen are left out; without any the text is "", so a caller can test it. */
 const char *
 smcr_words_other_roce(wmem_allocator_t *scope, const smcr_entry_other_roce_t *others)
 {
@@ -128,6 +129,7 @@ in_unit(wmem_allocator_t *scope, uint64_t time, uint64_t unit, unsigned decimals
     return with_unit(scope, quotient(scope, (double)time, (double)unit, decimals), name);
 }
 
+/* The unit depends on the rounded number, so a duration never has four digits before the point. */
 const char *
 smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
 {
@@ -186,6 +188,7 @@ smcr_words_clean(wmem_allocator_t *scope, const char *text)
     return wmem_strbuf_finalize(clean);
 }
 
+/* An IPv6 address is in brackets only if a port follows. */
 const char *
 smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoint)
 {
@@ -248,6 +251,7 @@ smcr_words_names_both_ends(const smcr_entry_connection_t *conn)
     return has_named_ends(conn) && conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK;
 }
 
+/* `ends` has a space on both sides of its arrow, and addresses have none. */
 const char *
 smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool is_server)
 {
@@ -258,6 +262,8 @@ smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, boo
     return wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
 }
 
+/* A connection whose client is not known has an arrow between its two ends; smcr_words_hosts()
+ * writes the direction of the arrow. */
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
 {
@@ -400,6 +406,7 @@ smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connectio
     return "smcr";
 }
 
+/* The number is the link's number on the wire (4.1), and not the index of the plugin. */
 const char *
 smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t link)
 {

@@ -677,6 +677,8 @@ write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t
     json_dumper_end_object(&writer->dumper);
 }
 
+/* Pretty-printed JSON is for people, so a report has line breaks; lines of JSON have a writer of
+ * their own. The texts of the writer are freed here. */
 void
 smcr_json_write(FILE *file, const smcr_entry_report_t *report)
 {

@@ -80,6 +80,8 @@ smcr_json_line_has_frames(const smcr_figure_description_t *description)
     return find(with_frames, 0, description) != NULL;
 }
 
+/* A member is found by its entry and its offset: the same name may mean different things in two
+ * entries. */
 const char *
 smcr_json_line_name(const smcr_figure_member_t *member,
                     const smcr_figure_description_t *description)

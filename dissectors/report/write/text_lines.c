@@ -54,6 +54,7 @@ smcr_text_item(const smcr_text_page_t *page, const char *mark, glong indent, con
     }
 }
 
+/* Text that does not fit into one line continues in indented ones (smcr_text_item()). */
 void
 smcr_text_line(const smcr_text_page_t *page, const char *format, ...)
 {

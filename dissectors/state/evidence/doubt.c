@@ -104,6 +104,7 @@ smcr_doubt_before(const smcr_arrival_t *arrival)
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
 }
 
+/* Both directions have to be whole, since a request of either side may have changed the link. */
 smcr_doubt_t
 smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
@@ -347,6 +348,7 @@ smcr_doubt_not_by(const uint64_t *when, uint64_t by)
     return (smcr_doubt_proof_t){.has_come = has_happened, .about = when, .bound = by};
 }
 
+/* The claim reads `*when` later, so it must stay where it is as long as the state. */
 smcr_doubt_t
 smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64_t *when)
 {
@@ -374,6 +376,7 @@ SMCR_DOUBT_CLAIM(is_heard, const smcr_qp_t *qp,
                  qp->link->qp[!qp->side].traffic.flow.packet_count > claim->key ||
                      qp->traffic.flow.steps.first > claim->bound)
 
+/* `key` is the number of packets that the receiver has sent so far: one more refutes the claim. */
 const smcr_doubt_proof_t *
 smcr_doubt_heard(const smcr_arrival_t *arrival)
 {
@@ -458,6 +461,8 @@ has_ended(const smcr_doubt_proof_t *claim)
     return !owner->last_cdc_frame || smcr_conn_side_has_closed(peer) || use->conn->decline_frame;
 }
 
+/* `use` belongs to the claim, which is judged later. A CLC message has no queue pair, so its point
+ * stays unset. */
 smcr_doubt_t
 smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
                const smcr_link_t *added)

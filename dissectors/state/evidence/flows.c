@@ -92,6 +92,8 @@ lie_between(const smcr_ranges_t *ranges, uint32_t from, uint32_t to)
     return false;
 }
 
+/* `expected_psn` counts only at the end: before, a request for which the receiver waits may still
+ * come. */
 bool
 smcr_evidence_flow_misses(const smcr_flow_t *flow, uint32_t from, uint32_t to)
 {
@@ -109,6 +111,7 @@ smcr_evidence_flow_missed(const smcr_flow_t *flow, uint32_t from, uint32_t to)
     return smcr_evidence_flow_misses(flow, from, to) || lie_between(&flow->filled_gaps, from, to);
 }
 
+/* All links are asked, deleted ones too: a connection may have moved between them. */
 bool
 smcr_evidence_links_missed(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 {
@@ -208,6 +211,8 @@ smcr_evidence_conn_lacks_between(const smcr_conn_t *conn, uint32_t from, uint32_
 
 /* ---- answers ---- */
 
+/* A request may come back on another link: then `asked` is of another queue pair, and the two
+ * points have to join without a gap. */
 bool
 smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t *asked)
 {

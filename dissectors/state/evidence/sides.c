@@ -40,6 +40,7 @@ smcr_evidence_first_frame(const smcr_conn_t *conn)
     return conn->lgr->state->several_interfaces ? 0 : conn->accept_frame;
 }
 
+/* The later of both acknowledgements counts, and UINT32_MAX is later than any frame. */
 uint32_t
 smcr_evidence_last_frame(const smcr_conn_t *conn)
 {
@@ -159,6 +160,7 @@ misses_no_pair(const smcr_point_t *last)
     return !gap || flow->highest >= gap->to + SMCR_EVIDENCE_ANNOUNCED_WITHIN - 1;
 }
 
+/* Every doubt gives true: the caller must not say that the stream is complete. */
 bool
 smcr_evidence_may_miss_data_to(const smcr_conn_t *conn, int side)
 {

@@ -24,6 +24,8 @@ was_sent_before(const smcr_arrival_t *arrival)
     return arrival->qp && arrival->first_sent.frame != arrival->when.frame;
 }
 
+/* `request_resent` is noted now, while the packet is at hand: a retransmitted request began earlier
+ * than this frame. */
 smcr_exchange_t *
 smcr_state_exchange_open(const smcr_arrival_t *arrival)
 {
@@ -568,6 +570,9 @@ take_back_consent(const smcr_exchange_message_t *message)
 
 /* ---- responses ---- */
 
+/* Only a request of the server that its client must answer counts: CONFIRM LINK, ADD LINK
+ * CONTINUATION, and ADD LINK with a queue pair. A client's ADD LINK without one is a request of its
+ * own. */
 bool
 smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message)
 {

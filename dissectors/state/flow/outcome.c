@@ -117,6 +117,7 @@ smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_
                                                arrival->state->scope, arrival->when);
 }
 
+/* The record keeps the pointer to the CNP, so later packets can complete it. */
 void
 smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
 {

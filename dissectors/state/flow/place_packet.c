@@ -68,6 +68,8 @@ begin_place(const smcr_arrival_t *arrival)
                          &record->write_location->acked);
 }
 
+/* PSNs are unwrapped, so `damaged_last` + 1 is the next packet. A packet that does not continue the
+ * damaged request changes nothing. */
 void
 smcr_state_note_damaged_write(const smcr_arrival_t *arrival)
 {

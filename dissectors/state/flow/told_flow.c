@@ -439,6 +439,7 @@ compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_con
         smcr_state_told_name(arrival, socket, conn, host);
 }
 
+/* A socket that contradicts the capture is not compared again. */
 void
 smcr_state_report_compare(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {

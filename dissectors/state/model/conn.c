@@ -57,6 +57,8 @@ smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *convers
     g_hash_table_add(state->conversations, conn);
 }
 
+/* IPv4 addresses are kept without the prefix of mapped addresses, since most connections are IPv4
+ * and a connection has to be small. */
 void
 smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4, const uint8_t *const gid[2],
                    const uint16_t port[2])
@@ -73,6 +75,8 @@ smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4, const uint
     }
 }
 
+/* The connection leaves the table first: its key is `conversation`. The addresses stay in memory;
+ * without a conversation nobody may read them. */
 void
 smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn)
 {
@@ -83,6 +87,7 @@ smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn)
     conn->port[0] = conn->port[1] = 0;
 }
 
+/* The order is that of a hash table: nothing that is shown may depend on it. */
 void
 smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn, void *data),
                void *data)
@@ -168,6 +173,8 @@ smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn)
 
 /* ---- connections that leave ---- */
 
+/* The newest connection stays, so that the list is never empty and its head never changes. `taken`
+ * may free the connection: the list does not use it any more. */
 void
 smcr_conn_take_leaving(smcr_lgr_t *lgr, void (*taken)(smcr_conn_t *conn, void *data), void *data)
 {
@@ -263,6 +270,7 @@ leave_group(const smcr_conn_t *conn)
     lgr->unfinished_clc_conns -= !conn->clc_finished;
 }
 
+/* A connection is in one group at most. The newest is first in both lists. */
 void
 smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
 {

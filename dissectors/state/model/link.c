@@ -31,6 +31,7 @@ smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return wmem_map_lookup(state->qps, key);
 }
 
+/* As long as it is not known which side is the server, either queue pair fits. */
 smcr_qp_t *
 smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server)
 {
@@ -63,6 +64,8 @@ smcr_lgr_has_base(const smcr_lgr_t *lgr, int side)
     return lgr->base_known[side] || !(lgr->state->base_uncertain || is_like_peer);
 }
 
+/* The group has no index yet: it gets one when a message proves that it differs from all other
+ * groups (smcr_lgr_give_index()). */
 smcr_lgr_t *
 smcr_lgr_new(smcr_state_t *state)
 {
@@ -147,6 +150,7 @@ forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
         wmem_map_remove(state->qps, &qp->key);
 }
 
+/* A queue pair gets its number once: all tables and records rely on it. */
 void
 smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
             enum smcr_ground ground)
@@ -250,6 +254,8 @@ smcr_link_activate(smcr_link_t *link)
     return update_type(link->lgr);
 }
 
+/* A group ends once: `ended_frame` keeps the first frame, unless an active link has come up since.
+ * The link stays in `deleted_links` until release.c forgets its queue pairs. */
 bool
 smcr_link_delete(smcr_link_t *link, uint32_t frame)
 {
@@ -328,6 +334,7 @@ smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_
     return found;
 }
 
+/* The link has exactly one known queue pair: it is in `half_known_links`. */
 smcr_qp_t *
 smcr_link_learn_qp_of_ack(smcr_state_t *state, smcr_link_t *link, const smcr_ib_headers_t *roce)
 {

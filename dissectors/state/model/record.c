@@ -322,6 +322,7 @@ keep_parts(smcr_state_t *state, const smcr_conn_t *conn, const record_parts_t *p
     wmem_array_append_one(kept, *parts);
 }
 
+/* Called before the connection is freed: the list is found by its pointer. */
 void
 smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn)
 {
@@ -354,6 +355,8 @@ forget_record(smcr_state_t *state, const packed_t *packed)
         keep_parts(state, record.conn, &parts);
 }
 
+/* Only whole pages are forgotten, so some records before `frame` may stay. Pages before
+ * `first_page` are gone for good. */
 void
 smcr_record_forget(smcr_state_t *state, uint32_t frame)
 {
@@ -481,6 +484,7 @@ smcr_place_range(const smcr_place_t *place)
     return piece;
 }
 
+/* A doubtful place has no known range, even if it was corrected. */
 smcr_stream_range_t
 smcr_place_proven_range(const smcr_place_t *place)
 {
@@ -673,6 +677,8 @@ free_released(smcr_state_t *state)
     }
 }
 
+/* Above BYTES_MAX nothing is held: the packet has `held` without bytes. Bytes that nobody needs any
+ * more are freed first, so they do not count. */
 void
 smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length)
 {

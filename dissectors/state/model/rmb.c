@@ -23,6 +23,8 @@ smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey)
     return g_hash_table_lookup(state->rkeys, &key);
 }
 
+/* The newest RToken of an RKey is the one that is found (`rkeys`); `before` leads to older ones
+ * with another address. */
 void
 smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
                     uint64_t va)
@@ -50,6 +52,8 @@ smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey, 
     return same ? entry->rmb : NULL;
 }
 
+/* An announcement with the same RKey and address is the same RMB: link groups announce their RMBs
+ * anew on each link. */
 smcr_rmb_t *
 smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
@@ -70,6 +74,8 @@ end_life(const smcr_rmb_t *rmb)
     rmb->lgr->rmb_count[rmb->side] -= smcr_rmb_is_alive(rmb);
 }
 
+/* `first` leads through the lives of an RMB at the same address: a DELETE RKEY is noted at the
+ * first one. The order matters: smcr_rmb_add_rtoken() replaces the RToken that is read here. */
 smcr_rmb_t *
 smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
@@ -106,6 +112,8 @@ smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame)
     rmb->deleted_frame = frame;
 }
 
+/* The newest RToken of the RMB is first. A queue pair that has had two RKeys for it gets the newer
+ * one. */
 const smcr_rmb_rtoken_t *
 smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
 {
@@ -147,6 +155,8 @@ smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index)
     return element ? element->conn : NULL;
 }
 
+/* Element 1 needs no memory of its own, since most RMBs have one connection. Elements are numbered
+ * from 1 (A.2.3). */
 void
 smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn)
 {
@@ -168,6 +178,7 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
     element->conn = conn;
 }
 
+/* Element 1 is asked first, then the others, the newest first. */
 const smcr_conn_t *
 smcr_rmb_find_conn(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
                    const void *data)
@@ -181,6 +192,7 @@ smcr_rmb_find_conn(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, 
     return element ? element->conn : NULL;
 }
 
+/* The elements stay: they are given to the next connection. */
 void
 smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn))
 {
@@ -235,6 +247,7 @@ free_rare(smcr_state_t *state, smcr_rmb_rare_t *more)
     smcr_state_free(state, more, sizeof *more);
 }
 
+/* end_life() comes first: it needs the state of the RMB to count living ones. */
 void
 smcr_rmb_free(smcr_state_t *state, smcr_rmb_t *rmb)
 {
@@ -251,6 +264,8 @@ smcr_rmb_free(smcr_state_t *state, smcr_rmb_t *rmb)
     smcr_state_free(state, rmb, sizeof *rmb);
 }
 
+/* Two rounds: the first one finds all that stay, since an RMB may be the `first` of a newer one.
+ * From `claimed_rmb` on, all older RMBs stay. */
 smcr_rmb_t *
 smcr_rmb_take_ended(smcr_lgr_t *lgr, uint32_t frame, GHashTable *needed)
 {

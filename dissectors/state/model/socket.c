@@ -276,6 +276,8 @@ smcr_socket_keep_lgr(smcr_state_t *state, const smcr_told_lgr_t *told)
     made(state)->lgr = kept;
 }
 
+/* A later report of the same link replaces the earlier one. Without a reported group a link is not
+ * kept. */
 void
 smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told)
 {
@@ -351,6 +353,8 @@ smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENG
     return socket && socket->dump_end_frame && !socket->cursor_shared ? socket : NULL;
 }
 
+/* A connection that has a socket of one host keeps it: the socket of the other host gets the
+ * connection, too. */
 void
 smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn)
 {
@@ -362,6 +366,7 @@ smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *co
         wmem_queue_push(state->sockets->named, conn);
 }
 
+/* The queue is searched first: a connection without a socket must not be named. */
 void
 smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn)
 {
@@ -394,6 +399,7 @@ add_qp(void *key _U_, void *value, void *data)
         wmem_list_append(sockets->qps, qp);
 }
 
+/* The list is kept for one frame: queue pairs may be learned between two frames. */
 wmem_list_t *
 smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told, uint32_t frame)
 {

@@ -43,6 +43,8 @@ smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now
     return SMCR_RING_FAULT_NONE;
 }
 
+/* The result is less than one round after `position`. Positions count the bytes of the stream and
+ * never wrap; offsets count from the begin of the element, with the eyecatcher. */
 uint64_t
 smcr_ring_next_position(const smcr_ring_t *ring, uint64_t position, uint32_t offset)
 {
@@ -57,6 +59,8 @@ smcr_ring_next_position(const smcr_ring_t *ring, uint64_t position, uint32_t off
 
 /* ---- streams ---- */
 
+/* The first `base` bytes of an element are the eyecatcher, and are no data: both cursors begin
+ * after them. An element that is not larger than `base` has no positions. */
 void
 smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
 {
@@ -68,6 +72,8 @@ smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
     };
 }
 
+/* Bytes of earlier rounds do not count: the first position is that of the first byte of this round.
+ * Without a size no round can end. */
 void
 smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base)
 {
@@ -174,6 +180,8 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
     return true;
 }
 
+/* The offset alone gives the position within a round, so the result is known only if one round fits
+ * into `between`. */
 bool
 smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                            uint64_t between, uint64_t *position)

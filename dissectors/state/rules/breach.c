@@ -31,6 +31,7 @@ add_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t do
     g_free(text);
 }
 
+/* What decides whether a breach is reported stands in add_breach() only. */
 void
 smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *format, ...)
 {
@@ -41,6 +42,7 @@ smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const c
     va_end(arguments);
 }
 
+/* What decides whether a breach is reported stands in add_breach() only. */
 void
 smcr_breach_report_unless(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                           const char *format, ...)

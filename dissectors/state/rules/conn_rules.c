@@ -415,6 +415,7 @@ SMCR_RULES_WRITE(check_link)
 
 /* ---- connections that leave ---- */
 
+/* Only pointers to other connections are cleared: the memory of `conn` itself stays. */
 void
 smcr_rules_forget_leaving(smcr_conn_t *conn)
 {
@@ -452,6 +453,7 @@ free_kept(smcr_state_t *state, smcr_rules_conn_t *kept)
     smcr_state_free(state, kept, sizeof *kept);
 }
 
+/* All that the rules keep of a connection hangs at `rules`: a new member is freed here, too. */
 void
 smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn)
 {

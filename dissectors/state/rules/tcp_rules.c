@@ -333,6 +333,7 @@ note_out_of_sync(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     kept->out_of_sync_side = smcr_arrival_role(arrival) ? lgr->server : !lgr->server;
 }
 
+/* The checks of the switch to RDMA come last: a connection with a Decline stays on TCP. */
 void
 smcr_rules_check_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {

@@ -171,6 +171,8 @@ time_after_reset(const smcr_collect_t *collection, const smcr_collect_conn_stats
     return last > tcp->reset.time ? last - tcp->reset.time : 0;
 }
 
+/* Asked at the end only: it looks at all connections. A connection of whose link nothing is
+ * acknowledged after the RST gives 0. */
 uint64_t
 smcr_collect_connections_after_reset(const smcr_collect_t *collection)
 {

@@ -473,6 +473,7 @@ span_of_data(const smcr_collect_times_t *times, const smcr_collect_span_t *span)
     return (smcr_interval_t){begin, {span->last_frame, span->last}};
 }
 
+/* The division of the timeline is only true if begin, packets and end are in this order in time. */
 bool
 smcr_collect_times_find(const smcr_collect_times_t *times, int side,
                         const smcr_collect_span_t *span, smcr_timeline_direction_t *found)
@@ -573,6 +574,7 @@ add_wait(smcr_entry_connection_t *entry, smcr_figure_role_t writer, smcr_figure_
     wait->end_frame = interval.end;
 }
 
+/* A kind of wait that did not happen gets no entry. The order of the kinds is that of the JSON. */
 void
 smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
                              const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)

@@ -100,6 +100,8 @@ note_unowned_write(smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, s
         flows->unowned[sender] = when.frame;
 }
 
+/* A WRITE with an RKey that nothing announced can be of this connection only if the connection's
+ * own RKey is not known. */
 uint32_t
 smcr_collect_link_flows_last_unowned(const smcr_collect_link_flows_t *flows,
                                      const smcr_record_t *record)
@@ -248,6 +250,8 @@ smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
     return most + smcr_interval_union_length_most(&flows->repeated, span);
 }
 
+/* Only one gap since the connection's last packet has a known begin: with two, the first of them is
+ * no longer kept. */
 smcr_when_t
 smcr_collect_link_flows_missing_since(const smcr_collect_t *collection,
                                       const smcr_collect_conn_stats_t *counted, int sender)

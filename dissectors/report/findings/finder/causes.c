@@ -142,6 +142,8 @@ smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_
 
 /* ---- packets that are too big for the path ---- */
 
+/* All flows between the hosts share the path, so a long packet of any of them proves that such
+ * packets pass. */
 uint64_t
 smcr_finding_flow_longest_arrived(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -223,6 +225,8 @@ failed_before(const smcr_finder_t *finder, const char *one, const char *other, u
     return first;
 }
 
+/* A failure of either direction counts. The text is the end of a sentence, so it begins with ";
+ * ". */
 const char *
 smcr_finding_flow_failed_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
                               uint32_t frame)

@@ -31,6 +31,7 @@ smcr_finder_frames_add_ends(wmem_array_t *frames, const smcr_entry_connection_t 
     smcr_finder_frames_add(frames, conn->last_frame);
 }
 
+/* A frame 0 is not known, and is left out by smcr_finder_frames_add(). */
 wmem_array_t *
 smcr_finder_frames_of(const smcr_finder_t *finder, const smcr_when_t *frames, unsigned count)
 {

@@ -13,6 +13,7 @@ smcr_finding_wait_mean(const smcr_distribution_t *times)
     return times ? times->sum / times->count : 0;
 }
 
+/* An entry has at most one wait of each writer and kind, so the first one is the longest. */
 const smcr_entry_conn_wait_t *
 smcr_finding_wait_longest(const smcr_entry_connection_t *conn, bool to_server,
                           smcr_figure_wait_t kind)
@@ -25,6 +26,7 @@ smcr_finding_wait_longest(const smcr_entry_connection_t *conn, bool to_server,
     return NULL;
 }
 
+/* Frames that are not known (0) are left out. */
 void
 smcr_finding_wait_add(wmem_array_t *frames, const smcr_entry_connection_t *conn, bool to_server,
                       smcr_figure_wait_t kind)
@@ -87,6 +89,7 @@ smcr_finding_wait_buffer(const smcr_entry_connection_t *conn, bool to_server)
     return to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client;
 }
 
+/* Begins with a space, since it follows the name of the reader. */
 const char *
 smcr_finding_wait_buffer_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
                               bool to_server)
@@ -171,6 +174,8 @@ smcr_finding_wait_own(const smcr_finder_t *finder, const smcr_entry_connection_t
     return found;
 }
 
+/* The program that is slow may itself wait for another host: then the cause is there, and this text
+ * leads to it. */
 const char *
 smcr_finding_wait_own_text(const smcr_finder_t *finder, const smcr_finding_own_wait_t *own)
 {
@@ -214,6 +219,8 @@ stopped_before_abort(const smcr_entry_connection_t *conn, const smcr_entry_conn_
     return longest;
 }
 
+/* Of two equally long waits the later connection's counts. The text is the end of a sentence, so it
+ * begins with "; ". */
 const char *
 smcr_finding_wait_stop_text(const smcr_finder_t *finder)
 {

@@ -135,6 +135,7 @@ drop_awaited_messages(smcr_state_t *state, smcr_tapped_direction_t *direction, u
     wmem_destroy_array(awaited);
 }
 
+/* Called at the end of a batch: `copied` counts the bytes of one batch, and begins anew here. */
 void
 smcr_tapped_note_missing(struct smcr_tapped *tapped, smcr_tapped_direction_t *direction,
                          uint64_t missing)
@@ -160,6 +161,8 @@ drop_copied(smcr_state_t *state, smcr_tapped_direction_t *direction, unsigned co
     drop_awaited_messages(state, direction, count);
 }
 
+/* Copies come in the order of the originals, so copies of messages before this one are not awaited
+ * any more. */
 bool
 smcr_tapped_is_message_copied(smcr_state_t *state, smcr_tapped_direction_t *direction,
                               const smcr_tapped_message_t *message)
@@ -181,6 +184,7 @@ smcr_tapped_is_message_copied(smcr_state_t *state, smcr_tapped_direction_t *dire
     return false;
 }
 
+/* The order matters: only data that is no copy awaits a copy of its own. */
 bool
 smcr_tapped_is_data_copied(smcr_state_t *state, const struct smcr_tapped *tapped,
                            smcr_tapped_direction_t *direction, smcr_tapped_data_t data,

@@ -21,6 +21,7 @@
 
 /* ---- messages ---- */
 
+/* All that the sender writes into a message is compared. */
 bool
 smcr_tapped_messages_are_same(const smcr_tapped_message_t *one, const smcr_tapped_message_t *other)
 {
@@ -69,6 +70,9 @@ recent_message(smcr_tapped_direction_t *direction, unsigned back)
                : NULL;
 }
 
+/* A duplicate is looked for first, since it is earlier than the last message, too. After PAST_MAX
+ * messages in a row that look late, the last message is what was wrong: then they count as in
+ * order. */
 smcr_tapped_notice_t
 smcr_tapped_judge_order(smcr_tapped_direction_t *direction, const smcr_tapped_message_t *message)
 {
@@ -130,6 +134,8 @@ withdraw_announcement(const smcr_state_t *state, const smcr_tapped_piece_t *piec
     }
 }
 
+/* The message after `late` was compared with the one before `late`, so what was said of it is about
+ * both. Records are changed in the first pass only. */
 void
 smcr_tapped_withdraw(const smcr_state_t *state, smcr_tapped_direction_t *direction,
                      const smcr_tapped_message_t *late)
@@ -166,6 +172,8 @@ find_same(smcr_tapped_direction_t *direction, smcr_tapped_data_t data, uint32_t 
     return data.captured ? piece : NULL;
 }
 
+/* If the program is known to send the same bytes twice (`repeats_data`), equal data is no copy.
+ * Bytes of copies are counted in `copied`: smcr_tapped_end_batch() may find that they were none. */
 bool
 smcr_tapped_is_probable_copy(const struct smcr_tapped *tapped, smcr_tapped_direction_t *direction,
                              smcr_tapped_data_t data, uint64_t time)
@@ -184,6 +192,8 @@ smcr_tapped_is_probable_copy(const struct smcr_tapped *tapped, smcr_tapped_direc
     return same->has_copy;
 }
 
+/* The ring keeps the last SMCR_TAPPED_KEPT pieces. Earlier data with the same bytes is looked for
+ * before the piece enters the ring: it would find itself. */
 void
 smcr_tapped_keep_piece(smcr_tapped_direction_t *direction, smcr_tapped_data_t data,
                        smcr_tapped_piece_t piece)
@@ -378,6 +388,8 @@ end_long_batch(const batch_end_t *ending)
     return is_late;
 }
 
+/* The order matters: both kinds of endings need `announced` as it was before this message, and set
+ * `unannounced`, on which `has_left` depends. */
 smcr_tapped_batch_t
 smcr_tapped_end_batch(smcr_state_t *state, struct smcr_tapped *tapped,
                       smcr_tapped_direction_t *direction, uint64_t announced, uint32_t room)

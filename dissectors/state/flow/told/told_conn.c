@@ -28,6 +28,8 @@ smcr_state_told_only_conn(const smcr_arrival_t *arrival, const smcr_told_socket_
     return found;
 }
 
+/* The report has the ends as own and peer, the connection has them by role: index `own` is the
+ * client's. This needs SMCR_TOLD_OWN to be 0. */
 void
 smcr_state_told_take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *told)
 {

@@ -53,6 +53,8 @@ cursor_agrees(const smcr_socket_t *socket, const smcr_state_told_stream_t *strea
     return waits && sender->last_cdc_time < socket->time + SMCR_TIME_DISORDER;
 }
 
+/* The producer cursor is one of the stream that `writer` sends, the consumer cursor one of the
+ * stream that it receives. */
 bool
 smcr_state_told_cursors_fit(const smcr_told_socket_t *told, const smcr_conn_side_t *writer,
                             bool to_host)

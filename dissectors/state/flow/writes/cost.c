@@ -70,6 +70,7 @@ smcr_cost_of_group(smcr_lgr_t *lgr)
     return sum;
 }
 
+/* A sentence never has "0 bytes": without a loss it ends after `what`. */
 smcr_event_t *
 smcr_cost_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
                  const smcr_cost_t *cost)
@@ -83,6 +84,7 @@ smcr_cost_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const cha
                           what, cost->unread, cost->unannounced);
 }
 
+/* Counts the connections that no message has closed so far, whatever became of their links. */
 void
 smcr_cost_report_group_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {

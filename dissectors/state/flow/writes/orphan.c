@@ -74,6 +74,8 @@ full_qp_slot(uint64_t target)
     return (target ^ target >> 56) % SMCR_STATE_FULL_UNKNOWN_QPS;
 }
 
+/* May only say true if the state would learn nothing: a packet that is skipped wrongly is lost for
+ * all later packets. */
 bool
 smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t *address,
                            size_t length, uint32_t qpn)
@@ -87,6 +89,9 @@ smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint
            state->full_unknown_qps[full_qp_slot(target)] == target;
 }
 
+/* Two limits hold the memory: the number of packets of a queue pair, and the bytes held for all
+ * unknown queue pairs. A packet above the second limit keeps its place in the list, without its
+ * bytes. */
 bool
 smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
 {
@@ -318,6 +323,8 @@ smcr_orphan_position_headless(const smcr_arrival_t *arrival, smcr_conn_t *conn,
         place_headless_request(arrival, conn, stream, position - length, first);
 }
 
+/* Each orphan of the request leaves the list, with or without a position, and its memory is freed
+ * here. */
 void
 smcr_orphan_assign_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
                         smcr_cursor_t prod)

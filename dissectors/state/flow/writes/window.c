@@ -229,6 +229,8 @@ remove_oldest_unannounced(smcr_stream_t *stream, smcr_place_t *last, smcr_place_
     oldest->is_unannounced = false;
 }
 
+/* `announced_in` 0 means "not known". The list is circular, and `unannounced` leads to its newest
+ * entry. */
 void
 smcr_window_forget_unannounced(const smcr_state_t *state, smcr_stream_t *stream)
 {
@@ -401,6 +403,8 @@ keep_announcement(const smcr_arrival_t *arrival, smcr_stream_t *stream,
     stream->unread = announcement;
 }
 
+/* The order matters: take_in_writes() fills in the record of the message, `filled` is judged by it,
+ * and the announcement is kept last. */
 uint64_t
 smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint8_t flags,
                       const smcr_evidence_cursors_t *known)
@@ -538,6 +542,8 @@ take_in_read_time(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool is_
     }
 }
 
+/* The order matters: space is freed after the time of reading has been noted, and before a wait for
+ * space is reported as over. */
 void
 smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                      const smcr_window_reading_t *reading)

@@ -522,6 +522,8 @@ is_first_packet_of(const smcr_write_t *write, const smcr_arrival_t *arrival)
            write->remote_address == arrival->roce->virtual_address;
 }
 
+/* `*begun` is set in every case. A retransmitted first packet finds its old request, so that its
+ * bytes count once. */
 smcr_write_t *
 smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun)
 {
@@ -559,6 +561,8 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
                            &(smcr_rules_write_t){.conn = record->conn, .rmb = rmb, .place = place});
 }
 
+/* All packets of a request but the last have the same length (InfiniBand 9.7.2), so the PSN gives
+ * the offset in the request. */
 bool
 smcr_write_place_packet(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
@@ -760,6 +764,9 @@ note_announcement(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_curso
     late->sender = !arrival->qp->side;
 }
 
+/* Goes from the newest request back, and ends at the first one whose place is known: everything
+ * before it was announced earlier. Requests after the message in PSN order are not announced by
+ * it. */
 void
 smcr_write_note_announcement(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                              smcr_cursor_t prod)
@@ -797,6 +804,8 @@ is_of_leaving(const smcr_write_t *write)
            (write->likely_conn && write->likely_conn->is_leaving);
 }
 
+/* The slot stays, since slots are found by their number. A likely connection counts, too: the
+ * request points to it. */
 void
 smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp)
 {
@@ -818,6 +827,7 @@ smcr_write_add_rmbs(const smcr_qp_t *qp, GHashTable *rmbs)
     }
 }
 
+/* The bytes that the requests hold are dropped first: they are counted in `buffered_bytes`. */
 void
 smcr_write_forget_all(smcr_state_t *state, smcr_qp_t *qp)
 {
