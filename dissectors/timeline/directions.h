@@ -221,7 +221,8 @@ void smcr_timeline_add(const smcr_timeline_step_t *step, int side, smcr_interval
                        smcr_when_t begin, smcr_when_t end);
 
 /* Whether the capture has an acknowledgement of any packet that the writer `side` has sent on the
- * connection's link. If not, all of them may be missing: a capture filter has left them out. Then
+ * connection's link. True also if the connection has had no packet. If the result is false, all
+ * acknowledgements may be missing: a capture filter has left them out. Then
  * it is not known when packets arrived, nor which of them the receiver had when they were
  * retransmitted. What the tap of a host shows has no acknowledgements at all, and none is
  * missing. */

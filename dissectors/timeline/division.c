@@ -196,12 +196,13 @@ divide_maybe_transfer(uint64_t *share, bool misses_acks)
 }
 
 /* Charges the time before the first packet, in which the buffer was full of unread data, to the
- * reader's program. This time has no interval, so it was divided as idle time. Begin frame 0: it is
- * not known that the buffer was full. */
+ * reader's program. This time has no interval, so it was divided as idle time. A report of a host
+ * that contradicts the capture takes no more than the idle time. Begin frame 0: it is not known
+ * that the buffer was full. */
 static void
 charge_reported(smcr_interval_division_t *division, smcr_interval_t full)
 {
-    uint64_t time = smcr_interval_length(full);
+    uint64_t time = MIN(division->share[SMCR_INTERVAL_IS_NOTHING], smcr_interval_length(full));
 
     if (!full.begin.frame)
         return;
@@ -288,7 +289,8 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
 
 /* The event since which the reader has certainly not read, though its program has data to read and
  * knows of the writer's wait for space: the acknowledgement of the message that filled the buffer.
- * Frame 0: there is none, or an update of the reader has freed space. */
+ * Frame 0: there is none, or the reader may have read since then: an update has freed space, or it
+ * is not known what the reader has read. */
 static smcr_when_t
 stopped_reading(const smcr_timeline_writer_t *writer)
 {

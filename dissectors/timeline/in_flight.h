@@ -34,7 +34,8 @@ typedef struct smcr_timeline_sent {
     bool is_retransmitted; /* the packet was retransmitted, or is itself a retransmission */
     bool is_rewritten;     /* the writer has written the data of the packet once more after a move
                               to another link. A writer rewrites only data without an
-                              acknowledgement, so none of this packet came before the move */
+                              acknowledgement, so no acknowledgement of this packet came before the
+                              move */
     bool is_after_gap;     /* the packet came after a sequence gap: its receiver may discard it, and
                               then never acknowledges it */
 } smcr_timeline_sent_t;

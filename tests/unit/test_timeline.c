@@ -68,7 +68,21 @@ static const struct {
     uint64_t missing_since; /* packets of CLIENT may be missing since then; 0: not so */
     bool misses_peer;       /* with `missing_since`: those of its peer, too, and an answer */
     bool have_closed;       /* both sides have closed with their first packet */
+    uint64_t ready; /* from when on the connection can carry data; 0: from its first packet on */
+    uint64_t full_since; /* since when the buffer was full, as a host reports; 0: not so */
 } scenes[] = {
+    {.name = "the buffer was full before the first packet",
+     .steps = {{.event = UPDATE, .side = SERVER, .time = 100, .acked = 110}},
+     .end = 100,
+     .shares = {.nothing = 10, .reader = 80},
+     .ready = 10,
+     .full_since = 20},
+    {.name = "a report says that the buffer was full before the connection could carry data",
+     .steps = {{.event = UPDATE, .side = SERVER, .time = 100, .acked = 110}},
+     .end = 100,
+     .shares = {.reader = 40},
+     .ready = 60,
+     .full_since = 20},
     {.name = "one write",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
      .end = 200,
@@ -700,6 +714,10 @@ question_of(unsigned number, const smcr_timeline_t *timeline)
         question.span.begin = when_of(0, 0);
     if (since)
         question.missing.since[CLIENT] = when_of(since, 999);
+    if (scenes[number].ready)
+        question.span.begin = when_of(scenes[number].ready, 1);
+    if (scenes[number].full_since)
+        question.full_since = when_of(scenes[number].full_since, 1);
     return question;
 }
 
