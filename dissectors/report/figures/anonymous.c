@@ -6,7 +6,7 @@
 #include "figures.h"
 
 /* Replacements are numbered in the order in which the report has the replaced texts. So the same
- * capture has the same replacements in each report. No host has an address of a replacement: they
+ * capture has the same replacements in each report. No host has such an address: the replacements
  * are from 0.0.0.0/8, from the IPv6 addresses for documentation (RFC 3849), and from a range of
  * locally administered MAC addresses. */
 
@@ -30,7 +30,8 @@ smcr_figure_names_new(wmem_allocator_t *scope)
     return names;
 }
 
-/* Returns a replacement that no other text has. */
+/* Returns a replacement that no other text has. Those of IPv4 and MAC addresses have 24 bits for
+ * the number, so they repeat after 16,777,216 addresses of one kind. */
 static char *
 new_replacement(smcr_figure_names_t *names, name_kind_t kind)
 {

@@ -122,12 +122,14 @@ exceeds_element(const smcr_place_t *place, uint32_t size)
 }
 
 /* An RDMA WRITE lies within one element of the RMB. A packet breaks the rule in two cases: 1. it
- * begins a WRITE outside of all elements; 2. it ends after the end of its element. An RMB whose
+ * begins a WRITE outside of all elements; 2. it ends after the end of its element. Of a packet
+ * without a RETH only case 2 is judged: the packet that begins its WRITE shows case 1. An orphan
+ * (orphan.c), which gets its place without its headers, does not begin a WRITE. An RMB whose
  * address is inferred from one WRITE is not judged. */
 SMCR_RULES_WRITE(check_size)
 {
     const smcr_place_t *place = write->place;
-    bool begins = !arrival->roce || arrival->roce->has_reth;
+    bool begins = arrival->roce && arrival->roce->has_reth;
 
     if (write->rmb->address_guessed)
         return;
