@@ -65,7 +65,8 @@ dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_
     return smcr_tcp_dissect_rest(tvb, offset, pinfo, tree, data);
 }
 
-/* The function of this dissector that Wireshark's TCP calls. */
+/* The function of this dissector that Wireshark's TCP calls. Declines a segment that an ICMP error
+ * quotes. */
 static int
 dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -344,7 +344,7 @@ show_header(display_t *shown)
     show_learned(shown);
 }
 
-/* What the Info column says of content without a place. */
+/* What the Info column says of content without a place; "": nothing. */
 static const char *
 copy_text(const kept_t *kept)
 {

@@ -32,8 +32,8 @@ typedef struct {
     uint32_t distance;  /* longest time from a request to a copy that only time has proven,
                            nanoseconds, at least 1; 0: the flow has no such copy */
     uint32_t timed;     /* number of copies that only time has proven */
-    uint32_t requests;  /* number of requests, copies not counted, from the one on of which the
-                           first of `timed` is a copy */
+    uint32_t requests;  /* number of requests since the one of which the first of the copies in
+                           `timed` is a copy, this request included; copies do not count */
     uint8_t routed;     /* number of copies that came soon after their requests and had another hop
                            limit; not counted beyond 4 */
 } smcr_flow_copies_t;

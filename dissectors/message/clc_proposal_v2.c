@@ -266,7 +266,7 @@ dissect_device(smcr_message_clc_t *message, const smcr_layout_walk_t *parent, un
 }
 
 /* Dissects the SMC-Dv2 extension. Returns the number of bytes that the extension should have
- * according to its count. */
+ * according to its count; 0: its offset is impossible, or its header is cut off. */
 static unsigned
 dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *parent,
                          smcr_clc_proposal_t *proposal, unsigned start)
@@ -332,7 +332,7 @@ is_v21_extension(tvbuff_t *tvb, unsigned start)
 
 /* Dissects the SMC-Dv2 extension. The offset of the SMC-Dv2 extension is in the SMCv2 extension,
  * which begins at `start`. Returns the number of bytes that the SMC-Dv2 extension should have by
- * its count. */
+ * its count; 0: there is no such extension, or it is not captured. */
 static unsigned
 dissect_smcd_part(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                   smcr_clc_proposal_t *proposal, unsigned start)

@@ -131,7 +131,7 @@ smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 /* ---- DELETE RKEY ---- */
 
 /* Returns how many RKeys fit into the message. A DELETE RKEY of version 1 has room for 8 RKeys; in
- * version 2 the length of the message decides. */
+ * version 2 the length of the message decides. 0: the message ends before its first RKey. */
 static unsigned
 rkey_room(const smcr_message_llc_t *message)
 {

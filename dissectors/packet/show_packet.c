@@ -264,7 +264,8 @@ smcr_packet_buffer_payload(const packet_info *pinfo, const smcr_packet_t *packet
         smcr_payload_buffer(packet->payload, pinfo, &packet->record);
 }
 
-/* Returns the kind of a packet without payload as text, for the line of its protocol. */
+/* Returns the kind of a packet without payload as text, for the line of its protocol; "": it is
+ * none of CNP, NAK and ACK. */
 static const char *
 text_of_answer(packet_info *pinfo, const smcr_packet_t *packet)
 {

@@ -68,7 +68,7 @@ bytes_given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
 /* Returns the end of the first part of the bytes: the part has either only bytes that are kept
  * already, or only new bytes. `is_kept`: the run `next` has the first byte; the part then ends with
  * this run. Otherwise the part ends at the beginning of `next`. `next` NULL: no run comes after the
- * bytes. */
+ * bytes, so the result is UINT64_MAX. */
 static uint64_t
 end_of_part(const smcr_range_t *next, bool is_kept)
 {

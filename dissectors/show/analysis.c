@@ -140,7 +140,8 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 
 /* ---- numbers that are bounds ---- */
 
-/* "at most " if messages may be missing unnoticed, so that this number of bytes is only a bound. */
+/* "at most " if messages may be missing unnoticed, so that this number of bytes is only a bound;
+ * else "". 0 bytes are exact. */
 static const char *
 at_most(const smcr_record_t *record, uint32_t bytes)
 {
@@ -148,7 +149,7 @@ at_most(const smcr_record_t *record, uint32_t bytes)
 }
 
 /* "at least " if messages may be missing unnoticed, so that the free space in the peer's element is
- * only a bound. */
+ * only a bound; else "". If no data is unread, the space is exact. */
 static const char *
 at_least(const smcr_record_t *record)
 {

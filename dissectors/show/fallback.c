@@ -15,7 +15,7 @@ static const char *const steps[] = {
     [SMCR_CLC_CONFIRM] = "after the Confirm",
 };
 
-/* Returns which side sent the Decline. */
+/* Returns which side sent the Decline: "one side" if it is not known which end is the client. */
 static const char *
 decliner(const smcr_fallback_t *fallback)
 {

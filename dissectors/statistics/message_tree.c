@@ -123,7 +123,7 @@ count_clc(node_t top, const smcr_tap_t *packet)
 /* ---- LLC ---- */
 
 /* Returns the mask of the flags that only responses of this message type have, according to
- * llc.def. */
+ * llc.def; 0: there are none, or the type is unknown. */
 static uint8_t
 response_flags(uint8_t type)
 {

@@ -99,7 +99,8 @@ write_end(const smcr_conn_t *conn, int side, uint8_t gid[SMCR_GID_LENGTH])
 }
 
 /* Notes the last TCP segment of the silent host on the connections of its link group. Only the
- * addresses of the newest connection are searched. */
+ * addresses of the newest connection are searched. Nothing is noted if it is not known which side
+ * of the group is the server: then the host's address is not known either. */
 static void
 note_tcp_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
                   smcr_collect_silence_t *silence)

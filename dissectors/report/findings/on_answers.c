@@ -140,8 +140,8 @@ sum_slow_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *wor
     return sum;
 }
 
-/* Returns "; 2 slow answers on 2 connections took 6.17 s together; the other answers of this
- * program took 34 ms on average". Parts that do not apply are left out. */
+/* Returns "; 2 slow answers, this one included, on 2 connections took 6.17 s together; the other
+ * answers of this program took 34 ms on average". Parts that do not apply are left out. */
 static const char *
 other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
 {
@@ -302,9 +302,9 @@ open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, b
     return (open_wait_t){conn, to_server, wait, end - wait->begin_frame.time, 1};
 }
 
-/* Whether an answer that is missing says that the server's program hangs. It has answered each
- * earlier message at least ten times as fast, it never writes unasked, and its host sends other
- * packets on the link later. */
+/* Whether an answer that is missing says that the server's program hangs. The program has given
+ * ENOUGH_ANSWERS or more answers, each at least ten times as fast, and never writes unasked.
+ * Packets of its host on the link prove the wait for SMCR_FINDING_LONG_WAIT or longer. */
 static bool
 is_overdue(const open_wait_t *open)
 {
@@ -318,8 +318,8 @@ is_overdue(const open_wait_t *open)
            smcr_finding_wait_proven(open->wait) >= MAX(SMCR_FINDING_LONG_WAIT, 10 * answers->max);
 }
 
-/* Whether the wait says that a program hangs: it lasts half a second or more, and is a wait for
- * space or for an overdue answer. */
+/* Whether the wait says that a program hangs: it lasts SMCR_FINDING_LONG_WAIT or more, and is a
+ * wait for the reader's program (SMCR_FIGURE_WAIT_READER) or for an overdue answer. */
 static bool
 is_hang(const open_wait_t *open)
 {
@@ -670,8 +670,9 @@ facts_of(const unread_closes_t *closes, smcr_when_t when, uint64_t cost)
 }
 
 /* Finding: a writer closed in order, and its peer closed later without having read all data. The
- * writer's program counts the data as delivered, and they are lost. A retransmission, a silence or
- * an MTU explains it; so the finding counts as a second of lost time, as an abort of this kind. */
+ * writer's program counts the data as delivered, but the data is lost. Another finding may have the
+ * cause: a retransmission, a silence, or a path MTU. So this finding counts as a second of lost
+ * time, as a hasty abort does, and findings that cost more time come before it. */
 static void
 find_lost_data(smcr_finder_t *finder)
 {

@@ -179,7 +179,7 @@ sum_of(const smcr_finder_t *finder, add_odd_class_t *add)
     return odd;
 }
 
-/* Returns the number of further flows: " (and 2 more flows)". */
+/* Returns the number of further flows: " (and 2 more flows)"; "" if there are none. */
 static const char *
 others_text(const smcr_finder_t *finder, const odd_class_t *odd)
 {
@@ -430,7 +430,8 @@ still_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               smcr_words_duration(scope, gap), still);
 }
 
-/* Returns the number of other ports and classes that are paused: " (and 2 more)". */
+/* Returns the number of other entries of ports and classes that are paused: " (and 2 more)"; "" if
+ * there are none. */
 static const char *
 other_pauses_text(const smcr_finder_t *finder)
 {

@@ -194,8 +194,9 @@ is_written_after_close(const smcr_entry_conn_end_t *end)
 }
 
 /* Returns text about a close before the abort of the group's connection: "; the server had closed
- * it in frame 7" if the side that did not abort had closed it; "; it had closed it in frame 7, and
- * the server wrote after that" if the side that aborted had closed it; else "". */
+ * it in frame 7" if the side that did not abort had closed it; ", which it had closed in frame 7;
+ * the server wrote after this close" if the side that aborted had closed it, and its peer wrote
+ * after that; else "". */
 static const char *
 earlier_close_text(const smcr_finder_t *finder, const smcr_finding_alike_t *group,
                    const smcr_figure_notice_t *abort)

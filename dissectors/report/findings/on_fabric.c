@@ -29,7 +29,8 @@ add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 
 /* Returns text about the consequences of the damage. A receiver discards a packet with a wrong
  * ICRC, so the sender has to retransmit the packet. If nothing was retransmitted, the receiver
- * perhaps got the packet undamaged, and only the copy in the capture is damaged. */
+ * perhaps got the packet undamaged, and only the copy in the capture is damaged. A display filter
+ * of the report may hide retransmissions: then both are possible. */
 static const char *
 effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
@@ -221,9 +222,9 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->cnp), 0);
 }
 
-/* Returns how many of the marks are on the IP header of a tunnel only: " (12 on the tunnel)", or "
- * (on the tunnel)" for all of them. The end of the tunnel copies such a mark to the packet within
- * (RFC 6040), so the receiver answers it, too. */
+/* Returns how many of the marks are on the IP header of a tunnel only: " (12 on the tunnel)"; " (on
+ * the tunnel)" for all of them; "" for none. The end of the tunnel copies such a mark to the packet
+ * within (RFC 6040), so the receiver answers it, too. */
 static const char *
 tunnel_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked)
 {
@@ -373,9 +374,9 @@ disorder_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               smcr_words_duration(scope, recovery->late_s->max));
 }
 
-/* Finding: packets of flows come out of order, all of them, and the sender retransmits none. So the
- * network sends them on several paths, or a mirror port has changed their order. If no other packet
- * is missing in the capture, this explains all sequence gaps. */
+/* Finding: packets of flows come out of order, but all packets come, and the sender retransmits
+ * none. So the network sends them on several paths, or a mirror port has changed their order. If no
+ * other flow misses packets, the disorder explains all sequence gaps. */
 static void
 find_disorder(smcr_finder_t *finder)
 {
@@ -464,7 +465,8 @@ shows_answer(const smcr_entry_rdma_t *flow, const smcr_figure_subject_t *message
     return is_back || (is_there && flow->dst_qpn != SMCR_IB_GSI_QPN);
 }
 
-/* Whether the capture shows no answer to the messages of RDMA-CM of two hosts. */
+/* Whether the capture shows no answer to the messages of RDMA-CM of two hosts. False if the report
+ * may not have all flows: under a display filter, and if flows were left out (`rest`). */
 static bool
 is_unanswered(const smcr_finder_t *finder, const smcr_figure_subject_t *messages)
 {

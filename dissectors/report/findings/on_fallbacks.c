@@ -104,9 +104,9 @@ device_or_eid(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 }
 
 /* Returns another possible cause of the fallback, as the end of a sentence: another meaning of the
- * diagnosis code or, if there is no code, a sign in the SYN. A client that reports no device may
- * have a device that only SMC-Rv2 can use: Linux offers SMC-Rv2 over IPv4 only, and only with an
- * EID (smc_find_proposal_devices()). */
+ * diagnosis code or, if there is no code, a sign in the SYN; "" if none is known. A client that
+ * reports no device may have a device that only SMC-Rv2 can use: Linux offers SMC-Rv2 over IPv4
+ * only, and only with an EID (smc_find_proposal_devices()). */
 static const char *
 other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

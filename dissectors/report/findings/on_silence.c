@@ -46,7 +46,8 @@ length_of(const smcr_entry_flow_silence_t *silence)
 
 /* Returns text that asks for the path MTU if the sender tries a request in vain that is larger than
  * all packets which arrive at the destination host; "" if it does not, if RNR NAKs refuse the
- * request, if no packet was acknowledged, or if every path carries a request of this size. Nothing
+ * request, if no packet was acknowledged, or if every path carries a request of this size; also if
+ * the size is not known, or a display filter of the report may hide larger packets. Nothing
  * proves that a smaller packet would have arrived at that time (smcr_finding_flow_is_too_big()
  * does). */
 static const char *
@@ -457,8 +458,9 @@ refused_text(const smcr_finder_t *finder, const smcr_entry_flow_stuck_t *stuck)
                               stuck->begin_frame.frame);
 }
 
-/* Returns text that asks for the path MTU if only packets that are larger than all acknowledged
- * ones got no answer in the silence, or about a NAK for the request (refused_text()); "" if an ICMP
+/* Returns text about a request that is stuck in the silence: text that asks for the path MTU if
+ * only packets that are larger than all acknowledged ones got no answer, else text about a NAK for
+ * the request (refused_text()). Returns "" if no request is stuck in the silence, and if an ICMP
  * error, or the end of the link, explains it. */
 static const char *
 size_text(const smcr_finder_t *finder, const silent_host_t *host)

@@ -129,9 +129,9 @@ is_noticed(const wait_t *wait)
     return is_felt(wait) || (is_half && wait->full_time >= LONG_HALF);
 }
 
-/* Whether packets of the direction wait in a queue of the network: acknowledgements take ten times
- * as long on average as at best, and 20 ms or more. A larger receive buffer would make such a queue
- * longer. */
+/* Whether packets of the direction wait in a queue of the network: ENOUGH_ACKS or more
+ * acknowledgements take ten times as long on average as at best, and QUEUE_TIME or more. A larger
+ * receive buffer would make such a queue longer. */
 static bool
 has_queue(const wait_t *wait)
 {

@@ -30,8 +30,8 @@ is_within_error(const smcr_entry_way_t *way)
     return way->delay.median_s <= way->delay.error_s; /* false if it is not a number: not known */
 }
 
-/* Returns the lower bound of the median of the delays, nanoseconds, if it is within its error; else
- * the median. */
+/* Returns the median of the delays, nanoseconds. If it is within its error, returns its lower
+ * bound, which is 0. */
 static uint64_t
 usual_delay(const smcr_entry_way_t *way)
 {

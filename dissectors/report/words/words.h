@@ -32,8 +32,8 @@ const char *smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t 
     smcr_words_counts(scope, (const smcr_words_count_t[]){__VA_ARGS__},                            \
                       G_N_ELEMENTS(((const smcr_words_count_t[]){__VA_ARGS__})))
 
-/* The signs of trouble in RoCE that is not analysed: "12 retransmitted, duplicate or not in order,
- * 2 NAKs". "": none. `others` may be NULL. */
+/* The signs of trouble in RoCE that is not analysed: "12 retransmitted, duplicate or out-of-order
+ * packets, 2 NAKs". "": none. `others` may be NULL. */
 const char *smcr_words_other_roce(wmem_allocator_t *scope, const smcr_entry_other_roce_t *others);
 
 /* Bytes in a sentence: exact below 100,000 ("20,000 bytes"), else "1.5 MiB". */

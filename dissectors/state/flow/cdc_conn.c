@@ -91,7 +91,9 @@ find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
 /* Counts that `half` alone fits the cursors of a message of `conn`. Returns whether this has
  * happened MATCHES_ENOUGH times, each time with another consumer cursor: then both are one
  * connection, whatever their tokens. The data of each new cursor were written in the capture, so
- * the right direction is known, and would fit as well as a wrong one. */
+ * the right direction is known, and would fit as well as a wrong one. The result is false in two
+ * cases: 1. CLC has shown a difference of tokens, so the tokens decide; 2. known directions were
+ * forgotten, and the right one may be one of them. */
 static bool
 fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
 {

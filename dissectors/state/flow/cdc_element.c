@@ -143,7 +143,8 @@ smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
 }
 
 /* Whether the request is certainly one to the element of `reader`, and has the packets right before
- * `psn`. `*offset` gets the offset in the element at which it begins. `write` may be NULL. */
+ * `psn`. `*offset` gets the offset in the element at which it begins. Only element 1 is examined:
+ * it begins where the RMB begins. `write` may be NULL. */
 static bool
 ends_before(const smcr_write_t *write, smcr_psn_t psn, const smcr_conn_side_t *reader,
             uint64_t *offset)

@@ -105,7 +105,8 @@ give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 
 /* Takes in the size of the elements of the side's RMB. All elements of an RMB have the same size.
  * If an earlier CLC message gave another size, it is not known where elements begin, so each
- * element counts as shared by several connections. The first size stays. */
+ * element counts as shared by several connections. The first size stays. But if packets are missing
+ * since the RMB was announced, it may be another RMB: then the new size counts. */
 static void
 take_in_size(smcr_conn_side_t *side)
 {
@@ -136,7 +137,8 @@ was_used_early(const smcr_arrival_t *arrival, const smcr_conn_t *before)
 
 /* Gives the token to the connection: CDC messages to the side `owner` name the connection by
  * `token` from now on. Also reports a token that another open connection has, and notes the
- * difference of the connection's two tokens, which some hosts keep the same for all connections. */
+ * difference of the connection's two tokens, which some hosts keep the same for all connections. If
+ * CDC messages had the token before CLC announced it, TCP and RoCE have times of two clocks. */
 static void
 give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t token)
 {
@@ -268,8 +270,8 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
 
 /* ---- the link and group of a CLC message ---- */
 
-/* Makes a link group with one link, of which the queue pair of `side` is known. Returns this queue
- * pair. */
+/* Makes a link group with one link, of which the queue pair of `side` is known. Side 1 is the
+ * server's. Returns this queue pair. */
 static smcr_qp_t *
 new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
 {
@@ -323,8 +325,9 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
 }
 
 /* The client's queue pair that a Confirm names, if the Accept is missing: on a known link, or on a
- * link of a new group. If the known link does not have the RMB in the Confirm, CONFIRM RKEY is
- * missing, and the queue pair may belong to a newer link: then the result is NULL, not known.
+ * link of a new group. If the known link does not have the RMB in the Confirm, though its group is
+ * captured from the first contact on, CONFIRM RKEY is missing, and the queue pair may belong to a
+ * newer link: then the result is NULL, not known.
  * `key`: GID and number in the Confirm. */
 static smcr_qp_t *
 client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc_t *clc)
@@ -587,7 +590,7 @@ has_only_wrong_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn, cons
 }
 
 /* Whether a message of this type has the wrong sender: the client sends Proposal and Confirm, the
- * server the Accept. (3.5.1) */
+ * server the Accept. False if TCP does not show which end is the client. (3.5.1) */
 static bool
 has_wrong_sender(const smcr_conn_t *conn, uint8_t type, bool from_server)
 {
@@ -598,7 +601,8 @@ has_wrong_sender(const smcr_conn_t *conn, uint8_t type, bool from_server)
 }
 
 /* Whether the server's address is outside of the subnet and all prefixes of the Proposal. False if
- * NAT translates the addresses: then the captured address is not the server's. */
+ * NAT translates the addresses: then the captured address is not the server's. False also if the
+ * Proposal is truncated, or has no subnet. */
 static bool
 has_outside_server(const smcr_conn_t *conn, const smcr_clc_t *clc)
 {

@@ -366,7 +366,8 @@ note_request(const smcr_lgr_unasked_t *unasked)
 /* Whether the request `message` was certainly sent after the kept response `unasked`: it came more
  * than a millisecond after the response, and the responder had acknowledged no request with its PSN
  * or a later one before it responded. The acknowledgement of a request and the response go the same
- * way, so even a capture that has one direction late has both in order. */
+ * way, so even a capture that has one direction late has both in order. False if the capture is out
+ * of order, or if the responder had acknowledged nothing. */
 static bool
 was_sent_after(const smcr_exchange_message_t *message, const smcr_lgr_unasked_t *unasked)
 {

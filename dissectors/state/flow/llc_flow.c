@@ -363,7 +363,8 @@ reject_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->state_frame = message->arrival->when.frame;
 }
 
-/* Takes in the server's offer of a link, or the client's response to the offer. */
+/* Takes in the server's offer of a link, or the client's response to the offer. A response for an
+ * unknown link is reported only if the first contact of the group is captured. */
 static void
 take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add)
 {
@@ -399,7 +400,8 @@ take_in_add_link(const smcr_exchange_message_t *message)
     take_in_offer(message, add);
 }
 
-/* Takes in ADD LINK CONTINUATION: further RTokens on the link that is being added. (A.3.3) */
+/* Takes in ADD LINK CONTINUATION: further RTokens on the link that is being added. An unknown link
+ * is reported only if the first contact of the group is captured. (A.3.3) */
 static void
 take_in_add_link_cont(const smcr_exchange_message_t *message)
 {
@@ -487,8 +489,9 @@ leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *lin
 }
 
 /* Whether DELETE LINK ends links, or asks for their end. Every request does. A response of the
- * server does, too, since it answers a client's request. Exception: with the reason that the sender
- * does not know the link or group, the message ends nothing. (A.3.4) */
+ * server does, too, since it answers a client's request; but only the captured first contact proves
+ * who is the server. Exception: with the reason that the sender does not know the link or group,
+ * the message ends nothing. (A.3.4) */
 static bool
 ends_links(const smcr_exchange_message_t *message)
 {
@@ -553,7 +556,8 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
 
 /* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message
  * asks for the end of the link. If the roles are not known, the message may do either. `link`:
- * NULL: the group has no link with this number. */
+ * NULL: the group has no link with this number, which is reported if the first contact is captured
+ * and the server sends the message. */
 static void
 take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
 {
@@ -592,7 +596,8 @@ take_in_delete_link(const smcr_exchange_message_t *message)
 
 /* ---- RMBs ---- */
 
-/* Takes in the RMB's keys on links other than the link that carries the message. (A.3.5, A.3.6) */
+/* Takes in the RMB's keys on links other than the link that carries the message. Unknown links are
+ * reported only if the first contact of the group is captured. (A.3.5, A.3.6) */
 static void
 take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
 {

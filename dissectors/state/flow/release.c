@@ -47,7 +47,7 @@ has_ended(const smcr_conn_t *conn)
 }
 
 /* Whether the connection is known in the usual way: by its own CLC messages, and both directions
- * from the beginning. */
+ * from the beginning; not by a report of its host, and not by a tap. */
 static bool
 is_usual(const smcr_conn_t *conn)
 {
@@ -161,7 +161,8 @@ add_needed_rmbs(const smcr_lgr_t *lgr, GHashTable *rmbs)
     }
 }
 
-/* Releases the RMBs of the link group whose life ended before `frame`. */
+/* Releases the RMBs of the link group whose life ended before `frame`. Those of a group that a tap
+ * shows, or that may be another group (SMCR_LGR_NO_INDEX), stay. */
 static void
 release_rmbs(smcr_state_t *state, smcr_lgr_t *lgr, uint32_t frame)
 {

@@ -141,7 +141,8 @@ is_link_alive(const smcr_link_t *link)
     return group_lives && (link->state == SMCR_LINK_ACTIVE || is_announced_by_llc(link));
 }
 
-/* The reason why the Accept may not name the queue pair, for the text of the event. */
+/* The reason why the Accept may not name the queue pair, for the text of the event; "": the text
+ * needs none. */
 static const char *
 text_of_taken(bool first_contact, bool active)
 {

@@ -16,9 +16,9 @@ typedef struct {
  * missing. Otherwise the last messages may be missing in three cases:
  * 1. both ends have closed TCP;
  * 2. packets, also of other flows, are missing after the last packet of the connection's link;
- * 3. another connection may have the rest of the packets. In case 1, and in case 2 if the gap
- *    begins before the last frame of the connection (`last_frame`), messages may also be missing
- *    before this frame. */
+ * 3. another connection may have the rest of the packets.
+ * Messages may also be missing before the last frame of the connection (`last_frame`) in case 1,
+ * and in case 2 if the gap begins at this frame or before. */
 static ending_t
 ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
           uint32_t last_frame, const smcr_collect_gap_list_t *gaps)
@@ -139,8 +139,8 @@ retransmitted_most(const smcr_collect_conn_stats_t *counted, const smcr_timeline
     return missing->last[0] || missing->last[1] ? SMCR_FIGURE_UNKNOWN : counted->retransmitted_most;
 }
 
-/* Returns the last packet of the host of `side` on any link of the link group; frame 0: there is
- * none. */
+/* Returns the last packet of the host of `side` on the links of the link group that are not deleted
+ * (`links` of smcr_lgr); frame 0: there is none. */
 static smcr_when_t
 last_heard(const smcr_collect_t *collection, const smcr_lgr_t *lgr, int side)
 {
@@ -250,7 +250,8 @@ typedef struct {
                                 the capture proves the wait */
 } waiting_writer_t;
 
-/* Returns the wait of the side `writer` that has not ended when the capture ends. */
+/* Returns the wait of the side `writer` that has not ended when the capture ends; all zeros: there
+ * is none, or the link of its peer is not known. */
 static waiting_writer_t
 find_open_wait(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *collection,
                int writer)
@@ -281,8 +282,8 @@ knows_last_waits(const smcr_collect_conn_stats_t *counted)
     return has_known_end && !may_wait_for_credits(counted, 0) && !may_wait_for_credits(counted, 1);
 }
 
-/* Whether the wait has not ended when a connection ends in this way: `close`. A reset of TCP ends
- * the wait for space of a connection whose reader has not read, and has not closed. */
+/* Whether the wait has not ended when a connection ends in this way: `close`. A reset of TCP ends a
+ * connection whose writer may still wait for the reader's program: then this wait has not ended. */
 static bool
 is_open_at_close(const waiting_writer_t *wait, smcr_figure_close_t close)
 {

@@ -34,13 +34,15 @@ const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *
  * retransmissions in both directions: it damages a request, or the acknowledgement of a request. */
 bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether SMC-R packets of the flow are retransmitted on a link whose receiver never sends a
- * packet. The link was announced in the capture, and never became active. */
+/* Whether SMC-R packets of the flow are retransmitted often (SMCR_FINDING_RETRANSMITTED_OFTEN) on a
+ * link whose receiver never sends a packet. The link was announced in the capture, and never became
+ * active. False under a display filter of the report, which may hide packets. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether the flow retransmits a request that is never acknowledged, and that is larger than all
  * packets which arrive at the destination host: the path MTU may be too small for this request
- * (docs/report.md). */
+ * (docs/report.md). A NAK has to ask for the request, so that later requests have arrived. False
+ * under a display filter of the report, and if packets of the flow are damaged. */
 bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether the capture has other packets from the flow's receiver to its sender. */
@@ -48,7 +50,7 @@ bool smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_e
 
 /* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
  * the reverse flow, as far as senders are known. Returns false for a dead end, which another
- * finding reports. */
+ * finding reports, and under a display filter of the report. */
 bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Returns the length of the longest IP packet that any flow between the hosts of `flow`, in its

@@ -112,7 +112,8 @@ smcr_finding_wait_more(const smcr_finder_t *finder, uint32_t count)
 
 /* ---- a program that waits itself ---- */
 
-/* Returns how long both waits last at the same time, nanoseconds. */
+/* Returns how long both waits last at the same time, nanoseconds; 0 also if a begin or an end is
+ * not known. */
 static uint64_t
 overlap_of(const smcr_entry_conn_wait_t *one, const smcr_entry_conn_wait_t *other)
 {

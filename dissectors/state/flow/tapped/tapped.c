@@ -239,7 +239,8 @@ place_data(const smcr_tapped_packet_t *packet, uint32_t length,
 }
 
 /* Whether the data comes after the message with which its sender has closed, and a message has
- * announced as much data that has not come. Sets `*notice`. */
+ * announced as much data that has not come. If so, sets `*notice`, and the capture counts as out of
+ * order from now on. */
 static bool
 is_too_late(smcr_state_t *state, smcr_tapped_direction_t *direction, smcr_tapped_data_t data,
             smcr_tapped_notice_t *notice)

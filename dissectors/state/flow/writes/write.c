@@ -331,7 +331,8 @@ names_former_rmb(const smcr_rmb_rtoken_t *entry, uint64_t va)
     return entry->before && !is_used_at(entry, va) && is_used_at(entry->before, va);
 }
 
-/* Finds the RMB and the element that the RKey and the address of the request name.
+/* Finds the RMB and the element that the RKey and the address of the request name. All zeros: the
+ * RKey names no RMB.
  *
  * An RMB begins at a page, and the first data is at the start of the RMB. If the announced address
  * of an RMB cannot be right (`address_invalid`), the first WRITE to this RMB shows the page at

@@ -139,9 +139,9 @@ check_retry(const smcr_exchange_message_t *message)
                               "(smc_llc_do_confirm_rkey())");
 }
 
-/* Whether the server's request is still open when the message comes. The server sent the request at
- * `time`. `time`: nanoseconds since the epoch; 0: the server has sent no request, so the result is
- * false. */
+/* Whether the server's request may still be open when the message comes: less than CHANGE_WAIT has
+ * passed since the server sent it. `time`: when the server sent the request, nanoseconds since the
+ * epoch; 0: it has sent none, so the result is false. */
 static bool
 is_open_still(const smcr_exchange_message_t *message, uint64_t time)
 {

@@ -513,7 +513,8 @@ note_end_of_use(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_arrival_track(message->arrival, &smcr_rules_link(message->arrival, link)->end_of_use);
 }
 
-/* Remembers whether the link was active when the server deleted it. */
+/* Remembers whether the link was active when the server deleted it. A rejected link never was a
+ * link of the group, so nothing is remembered of it. */
 static void
 note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
