@@ -240,10 +240,12 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
 }
 
 /* Appends host, operating system and release to the line of the first contact extension. Checks
- * operating system and release. */
+ * operating system and release. Does nothing if the message is only examined. */
 static void
 describe_fce(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
 {
+    if (walk->violation)
+        return;
     unsigned os = smcr_wire_bits(accept->os_release, SMCR_MASK_OS);
     unsigned release = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
     const char *name = val_to_str_const(os, smcr_values_os_types, "unknown");
@@ -310,8 +312,8 @@ dissect_fixed(smcr_message_clc_t *message, const smcr_layout_t *layout, void *ke
     return smcr_clc_walk(message, &message->walk, layout, 0, keep);
 }
 
-/* Dissects and checks the fixed part of an SMC-R message. Returns false if the fixed part is not
- * complete. */
+/* Dissects and checks the fixed part of an SMC-R message. A message that is only examined is not
+ * checked: nobody sees the result. Returns false if the fixed part is not complete. */
 static bool
 dissect_smcr(smcr_message_clc_t *message)
 {
@@ -319,6 +321,8 @@ dissect_smcr(smcr_message_clc_t *message)
 
     if (!dissect_fixed(message, message->format == 1 ? &smcr_v1 : &smcr_v2, accept))
         return false;
+    if (message->walk.violation)
+        return true;
     smcr_clc_explain_peer_id(message, accept->peer_id);
     show_buffer_size(message, hf_smcr_clc_sizes, SIZES_AT, accept->sizes);
     check_smcr(message, accept);
@@ -405,7 +409,7 @@ say_smcr_ids(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
 }
 
 /* The values of an SMC-D message go to a struct of their own: the state would take them for those
- * of SMC-R. */
+ * of SMC-R. Texts come last, and are not made if the message is only examined. */
 void
 smcr_clc_accept(smcr_message_clc_t *message)
 {
@@ -417,6 +421,8 @@ smcr_clc_accept(smcr_message_clc_t *message)
 
     message->clc->smcd = smcd;
     bool fixed = dissect_parts(message, &smcd_accept, first_contact);
+    if (walk->violation)
+        return;
     smcr_say_after(walk, " ", ": ", "%s", kind_text(message, first_contact));
     if (fixed && smcd)
         say_smcd_ids(walk, &smcd_accept);
