@@ -3,7 +3,6 @@
 import os
 import pathlib
 import random
-import resource
 import time
 import zlib
 
@@ -107,15 +106,6 @@ def pytest_collection_modifyitems(config, items):
         random.Random(config.option.shuffle).shuffle(items)
 
 
-def cpu_seconds():
-    """CPU time of this worker process, of what it has run, and of the copies of started
-    programs."""
-    own, run = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(
-        resource.RUSAGE_CHILDREN
-    )
-    return own.ru_utime + own.ru_stime + run.ru_utime + run.ru_stime + started.Used.seconds
-
-
 class Pace:
     """How fast this machine is at the moment: CPU time of a run of tshark to which no change makes
     a difference."""
@@ -130,9 +120,9 @@ class Pace:
         tshark = Tshark(Bed(pathlib.Path(os.environ[BED])), "none")
         if not cls.last:
             tshark.started()
-        before = cpu_seconds()
+        before = started.cpu_seconds()
         tshark.show("6.1-v2-j-http11", "-V")
-        item.user_properties.append(("pace", f"{cpu_seconds() - before:.3f}"))
+        item.user_properties.append(("pace", f"{started.cpu_seconds() - before:.3f}"))
         cls.last = time.monotonic()
 
 
@@ -140,7 +130,7 @@ class Pace:
 def pytest_runtest_protocol(item):
     if BED in os.environ:
         Pace.measure(item)
-    item.cpu_before = cpu_seconds()
+    item.cpu_before = started.cpu_seconds()
     yield
 
 
@@ -148,7 +138,7 @@ def pytest_runtest_protocol(item):
 def pytest_runtest_makereport(item, call):
     """The results of a run tell what each test has cost; tests/budget adds it up."""
     if call.when == "teardown":
-        item.user_properties.append(("cpu", f"{cpu_seconds() - item.cpu_before:.3f}"))
+        item.user_properties.append(("cpu", f"{started.cpu_seconds() - item.cpu_before:.3f}"))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import array
 import os
 import pathlib
 import re
+import resource
 import socket
 import struct
 import subprocess
@@ -17,10 +18,19 @@ ANSWER = struct.Struct("=qq")  # status as waitpid() tells it, CPU time in micro
 
 
 class Used:
-    """CPU time of all copies that this process has asked for, in seconds; their parents are not its
-    children."""
+    """CPU time in seconds of the copies that this process has asked for, as long as the program
+    that they are copies of runs. Once that has ended, the kernel adds its copies to the children of
+    this process."""
 
     seconds = 0.0
+
+
+def cpu_seconds():
+    """CPU time of this process, of what it has run, and of the copies of started programs."""
+    own, run = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(
+        resource.RUSAGE_CHILDREN
+    )
+    return own.ru_utime + own.ru_stime + run.ru_utime + run.ru_stime + Used.seconds
 
 
 def build(library, source=SOURCE):
@@ -61,6 +71,7 @@ class Started:
 
     def __init__(self, library, command, env, **options):
         preloaded = [path for path in (env.get("LD_PRELOAD"), str(library)) if path]
+        self.copies = 0.0  # their CPU time in seconds
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, memory() as said:
             environment = env | {"LD_PRELOAD": ":".join(preloaded), REQUESTS: str(theirs.fileno())}
@@ -93,16 +104,21 @@ class Started:
             assert len(answer) == ANSWER.size, "the started program is gone"
             status, used = ANSWER.unpack(answer)
             status = os.waitstatus_to_exitcode(status)
-            Used.seconds += used / 1e6
+            self.count(used / 1e6)
             outputs = [content(file) for file in (printed, complained)]
         if encoding:
             outputs = [re.sub("\r\n?", "\n", each.decode(encoding, errors)) for each in outputs]
         return subprocess.CompletedProcess(arguments, status, *outputs)
+
+    def count(self, seconds):
+        self.copies += seconds
+        Used.seconds += seconds
 
     def close(self):
         self.is_ready = False
         self.socket.close()
         self.process.kill()
         self.process.wait()
+        self.count(-self.copies)
 
     __del__ = close

@@ -13,6 +13,7 @@ import pytest
 import samples
 import sharkd
 from bed import BUILDS, Tshark
+from started import cpu_seconds
 
 ANEW = {"stdin": subprocess.DEVNULL}  # whoever gives a stream gets no copy
 CAPTURE = "6.1-v1-h1-two-links-second-fails"
@@ -143,6 +144,19 @@ def test_time_limit(bed, scratch):
         tshark.start("-r", scratch / "capture", timeout=1)
     assert not tshark.started().is_ready
     assert tshark.start("-v").returncode == 0
+
+
+def test_cpu_time_counts_once(bed, scratch):
+    """A program that ends takes no time for copies that were counted when they ran."""
+    tshark = Tshark(bed, TMPDIR=str(scratch))
+    started = tshark.started()
+    begun = cpu_seconds()
+    for _ in range(10):
+        tshark.show(CAPTURE, "-V")
+    ran = cpu_seconds()
+    started.close()
+    assert started.copies == 0 and cpu_seconds() - ran < (ran - begun) / 2
+    started.close()
 
 
 def test_a_complaint_at_start_is_one_of_each_run(bed):
