@@ -170,6 +170,20 @@ def test_lintian_finds_nothing(packages):
     assert (result.returncode, tags) == (0, []), result.stderr
 
 
+@pytest.mark.skipif(not shutil.which("appstreamcli"), reason="no appstreamcli")
+def test_the_metadata_only_need_a_homepage():
+    """A warning from AppStream 1.0 on, which plugin/debian/rules lets pass."""
+    result = subprocess.run(
+        ["appstreamcli", "validate", "--no-net", "--no-color", TOP / "plugin" / "metainfo.xml"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    found = re.findall(r"^([EW]): \S+ (\S+)$", result.stdout, re.MULTILINE)
+    assert found in ([], [("W", "url-homepage-missing")]), result.stdout
+    assert result.returncode == (3 if found else 0), result.stdout
+
+
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-deb")
 @pytest.mark.parametrize(
     "environment, expected",
