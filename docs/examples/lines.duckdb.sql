@@ -71,7 +71,8 @@ CREATE OR REPLACE MACRO flow_recovery_filled(it) AS CASE WHEN it IS NOT NULL THE
     'late_s': it."late_s", 'unfilled': it."unfilled"} END;
 CREATE OR REPLACE MACRO flow_pause_filled(it) AS CASE WHEN it IS NOT NULL THEN {'port_mac': it."port_mac",
     'standstills': coalesce(it."standstills", 0), 'still_s': coalesce(it."still_s", 0), 'still_most_s':
-    coalesce(it."still_most_s", coalesce(it."still_s", 0)), 'longest': it."longest", 'intervals': it."intervals"} END;
+    coalesce(it."still_most_s", coalesce(it."still_s", 0)), 'longest': it."longest", 'intervals': it."intervals",
+    'stopped': it."stopped"} END;
 CREATE OR REPLACE MACRO causes_filled(it) AS CASE WHEN it IS NOT NULL THEN {'nak': coalesce(it."nak", 0), 'icrc':
     coalesce(it."icrc", 0), 'rnr': coalesce(it."rnr", 0), 'read': coalesce(it."read", 0), 'timeout':
     coalesce(it."timeout", 0), 'unknown': coalesce(it."unknown", 0)} END;
@@ -286,24 +287,25 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s" DOUBLE, "still_most_s" DOUBLE, "longest"
         STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9)), "intervals" STRUCT("begin_time" DECIMAL(20,
         9), "end_time" DECIMAL(20, 9), "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority"
-        UBIGINT)[]), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled"
-        UBIGINT, "needless" UBIGINT, "answered_twice" UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count"
-        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled"
-        UBIGINT), "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN,
-        "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc"
-        STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum"
+        UBIGINT)[], "stopped" STRUCT("since_time" DECIMAL(20, 9), "silent_s" DOUBLE, "still_s" DOUBLE, "still_most_s"
+        DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_timeout"
+        UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "answered_twice"
+        UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9),
+        "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT,
+        "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT,
+        "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum"
         DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count"
-        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "not_known" VARCHAR[])',
+        "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

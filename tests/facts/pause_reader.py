@@ -237,6 +237,45 @@ def longest_standstills(path, packets, speed):
     return found
 
 
+def stop(path, packets, speed):
+    """(last packet, time from it to the end of the capture, how long the flow was paused in it at
+    least, at most) of a flow that sends nothing more, since it was paused; None."""
+    port, found = port_of(path, packets), gaps_paused(path, packets, speed)
+    end, last = max(each.time for each in frames(path)), packets[-1].frame
+    count = len(packets) - 1 - len(found)
+    if port is None or count < 1:
+        return None
+    lost = sum(after.time - before.time for before, after, *_ in found)
+    usual = max(0, last.time - packets[0].frame.time - lost) // count
+    classes = {priority(last.data), ALL} - {None}
+    rows = [pauses(path).get((port, each), []) for each in classes]
+
+    def lanes(speed):
+        return [
+            [(*each[:2], each[2] or each[1] >= end) for each in intervals(row, speed)]
+            for row in rows
+        ]
+
+    paused = max(
+        sum(max(0, min(b, end) - max(a, last.time)) for a, b, proven in lane if proven)
+        for lane in lanes(speed)
+    )
+    begins = [
+        max(0, run["begin"] - last.time)
+        for row in rows
+        for run in runs(row, speed)
+        if run["end"] >= last.time
+    ]
+    length = end - last.time
+    is_long = paused > 0 and paused // FAR_APART >= usual
+    goes_on = paused >= length - length // FAR_APART
+    if not (is_long and goes_on and begins and min(begins) // FAR_APART <= usual):
+        return None
+    least = max(time_paused(lanes(speed or FASTEST), last.time, end))
+    most = sum(time_paused(lanes(speed), last.time, end))
+    return last.number, length, least, min(most, length)
+
+
 def flows_in(run, key, path, speed):
     """{(source, destination, queue pair): how long at most} of the flows that stood still in a run
     of pauses of a port and class."""
@@ -249,6 +288,11 @@ def flows_in(run, key, path, speed):
             max(0, min(after.time, run["end"]) - max(before.time, run["begin"]))
             for before, after, *_ in longest_standstills(path, packets, speed)
         )
+        stopped = stop(path, packets, speed)
+        if stopped:
+            last = packets[-1].frame.time
+            end = min(last + stopped[1], run["end"])
+            both += max(0, end - max(last, run["begin"]))
         if both:
             found[flow] = min(both, run["most"])
     return found

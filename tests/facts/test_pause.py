@@ -11,6 +11,7 @@ import sys
 
 import pause_reader
 import pytest
+from scapy.utils import rdpcap, wrpcap
 from bed import TOP
 from report_runs import ALL_TWO, ONE, TWO, parse, print_json
 from report_schema import problems
@@ -70,7 +71,7 @@ def found_standstills(report):
             *(nanoseconds(flow["pause"][name]) for name in ("still_s", "still_most_s")),
         )
         for flow in report["rdma_flows"]
-        if flow["pause"]
+        if flow["pause"] and flow["pause"]["standstills"]
     }
 
 
@@ -146,6 +147,21 @@ def check_standstills_of_flows(report, path, speed):
                 path, packets[key], speed
             )
         ]
+
+
+def check_stops(report, path, speed):
+    """The flows that stopped for good, and how many they are."""
+    packets, count = pause_reader.flows(path), 0
+    for flow in report["rdma_flows"]:
+        found = flow["pause"] and flow["pause"]["stopped"]
+        key = (flow["src"], flow["dst"], flow["dst_qpn"])
+        expected = pause_reader.stop(path, packets[key], speed)
+        times = ("silent_s", "still_s", "still_most_s")
+        assert expected == (
+            found and (found["since_frame"], *(nanoseconds(found[name]) for name in times))
+        )
+        count += expected is not None
+    return count
 
 
 def check_bounds(report, path):
@@ -257,7 +273,23 @@ def random_capture(seed):
                 packet(capture, CLIENT_V2, SERVER_V2, psn, priority)
                 psn += 1
     packet(capture, CLIENT_V2, SERVER_V2, psn, priority)
+    if seed % 2 == 0:
+        storm_to_the_end(capture, random.Random(f"storm {seed}"), port, priority)
     return capture
+
+
+def storm_to_the_end(capture, dice, port, priority):
+    """The flow's class, or class 3, is paused after the last packet, at once or later, to the end
+    or for a time. Packets without a VLAN tag are stopped by PAUSE frames."""
+    frame = pause.pause(port, 65535) if priority is None else pause.pfc(port, {priority: 65535})
+    if dice.random() < 0.1:
+        frame = pause.pfc(port, {3: 65535})
+    capture.wait(dice.choice([0] * 8 + [0.02]))
+    for _ in range(dice.choice([60] * 8 + [2])):
+        capture.add(frame)
+        capture.now += dice.randrange(100, 250)
+    capture.wait(dice.choice([0] * 8 + [0.2]))
+    capture.add(pause.pfc(port, {5: 1}))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -274,19 +306,25 @@ def test_random_pauses(tshark, seed):
             check_flows_of_runs(report, path, speed)
             check_standstills_of_flows(report, path, speed)
             assert found_standstills(report) == expected
+        check_stops(report, path, speed)
         for key, standstill in found_standstills(report).items():
             assert standstill.least <= standstill.most <= expected[key].most
         check_bounds(report, path)
 
 
 def test_random_pauses_have_standstills(tshark):
-    """Some of the captures above have standstills, and some have pauses without any."""
-    counts = []
+    """Some of the captures above have standstills, and some have pauses without any. In some the
+    flow stops for good, and in some it ends before the pauses, or long before the capture."""
+    counts, stops = [], []
     for seed in SEEDS:
         path = tshark.bed.scratch / f"pause-of-seed-{seed}.pcap"
         path.write_bytes(random_capture(seed).pcap())
         counts.append(sum(each.count for each in expected_standstills(path, 10).values()))
+        if seed % 2 == 0:
+            [packets] = pause_reader.flows(path).values()
+            stops.append(pause_reader.stop(path, packets, 10))
     assert sum(count > 1 for count in counts) > 5 and sum(count == 0 for count in counts) > 3
+    assert len(stops) // 4 <= stops.count(None) <= len(stops) * 3 // 4
 
 
 # ---- the page ----
@@ -324,6 +362,11 @@ def test_the_page_speaks_of_pauses_by_default(tshark):
     with_speed = ("-o", "smcr.roce:TRUE", "-o", "smcr.link_speed:100")
     fast = " ".join(page_of(tshark, path, *with_speed).split())
     assert "sent nothing for 600 ms (101 ms paused)" in fast
+    cut = path.with_name("pause-no-last-packet.pcap")
+    wrpcap(str(cut), rdpcap(str(path))[:-1])
+    with_speed = ("-o", "smcr.roce:TRUE", "-o", "smcr.link_speed:10")
+    stopped = " ".join(page_of(tshark, cut, *with_speed).split())
+    assert "sent nothing more for 598 ms, up to the end of the capture (598 ms paused)" in stopped
     capture = Capture()
     for _ in range(12):
         capture.add(pause.pfc(SERVER_V2.mac, {}))

@@ -421,11 +421,30 @@ storm_in_gap(scene_t *scene, unsigned from, unsigned classes)
     packet(scene, 61 * MS);
 }
 
+/* Returns the entry of the flow in a capture that ends at `time`; NULL: the flow did not stand
+ * still. */
+static smcr_entry_flow_pause_t *
+flow_at(const scene_t *scene, uint64_t time)
+{
+    smcr_pause_gap_t gap = scene->gap;
+
+    gap.to = (smcr_when_t){0, time};
+    smcr_pause_flow_note_ends(scene->pauses, &scene->flow);
+    return smcr_pause_flow_report(scene->pauses, &scene->flow, &gap, scene->scope);
+}
+
+/* Returns the entry of the flow in a capture that ends with the last packet of the flow. */
+static smcr_entry_flow_pause_t *
+flow_entry(const scene_t *scene)
+{
+    return flow_at(scene, scene->gap.from.time);
+}
+
 /* `still`: how long the flow was paused at most. */
 static void
 expect_still(const scene_t *scene, uint64_t count, uint64_t still)
 {
-    smcr_entry_flow_pause_t *entry = smcr_pause_flow_report(&scene->flow, scene->scope);
+    smcr_entry_flow_pause_t *entry = flow_entry(scene);
 
     g_assert_cmpint(entry != NULL, ==, count > 0);
     if (!entry)
@@ -444,10 +463,9 @@ check_standstill(void)
         begin(&scene, speed);
         storm_in_gap(&scene, PORT, 1 << 3);
         expect_still(&scene, 1, 50 * MS);
-        g_assert_cmpuint(smcr_pause_flow_report(&scene.flow, scene.scope)->still_s, ==,
+        g_assert_cmpuint(flow_entry(&scene)->still_s, ==,
                          speed ? 50 * MS : 50 * LONGEST(1600));
-        g_assert_cmpstr(smcr_pause_flow_report(&scene.flow, scene.scope)->port_mac, ==,
-                        "02:00:00:00:00:02");
+        g_assert_cmpstr(flow_entry(&scene)->port_mac, ==, "02:00:00:00:00:02");
         g_assert_cmpint(report(&scene)->has_flow, ==, SMCR_FIGURE_YES);
         end(&scene);
     }
@@ -616,9 +634,85 @@ check_join(void)
     smcr_pause_flow_t sum = {0};
     smcr_pause_flow_join(&sum, scene.scope, &scene.flow);
     smcr_pause_flow_join(&sum, scene.scope, &scene.flow);
-    smcr_entry_flow_pause_t *entry = smcr_pause_flow_report(&sum, scene.scope);
+    g_assert_cmpuint(sum.last, ==, scene.flow.last);
+    scene.flow = sum;
+    smcr_entry_flow_pause_t *entry = flow_entry(&scene);
     g_assert_cmpuint(entry->standstills, ==, 2);
     g_assert_cmpuint(entry->still_most_s, ==, 100 * MS);
+    end(&scene);
+}
+
+/* ---- flows that stop for good ---- */
+
+/* A flow with a packet each millisecond up to 9 ms, pauses with a frame each millisecond, and the
+ * end of the capture. */
+typedef struct {
+    const char *name;
+    unsigned port;          /* port that pauses */
+    unsigned classes;       /* classes that it pauses */
+    unsigned from, to;      /* time of the first pause and of the frame that ends the last one,
+                               ms */
+    bool is_ended;          /* the capture has this frame */
+    unsigned end;           /* end of the capture, ms */
+    uint64_t still;         /* how long the flow was paused at most, ms; 0: not known to have
+                               stopped */
+} stop_t;
+
+static const stop_t stops[] = {
+    {"to the end", PORT, 1 << 3, 10, 100, false, 100, 90},
+    {"by a switch", SWITCH, 1 << 3, 10, 100, false, 100, 90},
+    {"begun before the last packet", PORT, 1 << 3, 5, 100, false, 100, 91},
+    {"ended just now", PORT, 1 << 3, 10, 100, true, 105, 90},
+    {"ended long ago", PORT, 1 << 3, 10, 60, true, 100, 0},
+    {"another class", PORT, 1 << 4, 10, 100, false, 100, 0},
+    {"a short pause", PORT, 1 << 3, 10, 15, false, 15, 0},
+    {"begun within ten packets", PORT, 1 << 3, 18, 200, false, 200, 182},
+    {"begun later", PORT, 1 << 3, 21, 2000, false, 2000, 0},
+};
+
+static void
+check_stops(void)
+{
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(stops); i++) {
+        const stop_t *row = &stops[i / 2];
+        scene_t scene;
+        begin(&scene, i % 2); /* the slowest link, or a link whose speed is not known */
+        for (unsigned time = 0; time <= row->to; time++) {
+            bool is_last = time == row->to;
+            if (time <= 9)
+                packet_of(&scene, time * MS, 1, PORT, 3);
+            if (time >= row->from && (!is_last || row->is_ended))
+                pfc(&scene, time * MS, row->port, row->classes, is_last ? 0 : 65535);
+        }
+        const smcr_entry_flow_pause_t *entry = flow_at(&scene, row->end * MS);
+        const smcr_entry_flow_stop_t *stop = entry ? entry->stopped : NULL;
+        g_test_message("%s", row->name);
+        g_assert_cmpint(stop != NULL, ==, row->still > 0);
+        if (stop) {
+            g_assert_cmpuint(stop->silent_s, ==, (row->end - 9) * MS);
+            g_assert_cmpuint(stop->still_most_s, ==, row->still * MS);
+            g_assert_cmpuint(stop->since_frame.time, ==, 9 * MS);
+            g_assert_cmpuint(stop->priority, ==, 3);
+            g_assert_cmpuint(entry->standstills, ==, 0);
+            g_assert_null(entry->longest);
+        }
+        end(&scene);
+    }
+}
+
+/* No pause frame has come before the flow's last packet; then the first one stops it. */
+static void
+check_stop_by_the_first_frame(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    smcr_pauses_t *pauses = scene.pauses;
+    scene.pauses = NULL;
+    packets(&scene, 9 * MS);
+    scene.pauses = pauses;
+    storm(&scene, PORT, 1 << 3);
+    g_assert_cmpuint(flow_at(&scene, 61 * MS)->stopped->still_most_s, ==, 50 * MS);
     end(&scene);
 }
 
@@ -646,5 +740,7 @@ main(int argc, char **argv)
     g_test_add_func("/pause/other-host", check_other_host);
     g_test_add_func("/pause/proof", check_proof);
     g_test_add_func("/pause/join", check_join);
+    g_test_add_func("/pause/stops", check_stops);
+    g_test_add_func("/pause/stop-by-the-first-frame", check_stop_by_the_first_frame);
     return g_test_run();
 }

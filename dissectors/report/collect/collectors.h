@@ -95,8 +95,8 @@ typedef struct smcr_collection {
     smcr_classes_shares_t *shares; /* packets with CE over time; NULL: all packets are Not-ECT */
     smcr_pauses_t *pauses; /* PAUSE and PFC frames; NULL: none so far */
     smcr_pause_header_t header; /* Ethernet header of the current packet */
-    bool has_header;            /* `header` is set: after the first PAUSE or PFC frame, and if the
-                                   frame begins with an Ethernet header */
+    bool has_header;            /* `header` is set: the current packet has been captured with its
+                                   Ethernet header */
 
     smcr_series_t *series; /* pictures over time; NULL: no page was asked for */
 

@@ -203,6 +203,20 @@ report_ports(const smcr_figure_tally_t *ports, smcr_figure_list_t *list, wmem_al
     }
 }
 
+/* Returns the entry of the flow's standstills, and of the time after its last packet; NULL: no port
+ * stopped the flow. */
+static smcr_entry_flow_pause_t *
+pause_of(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
+         wmem_allocator_t *scope)
+{
+    const smcr_pause_gap_t gap = {.from = flow->figures.last_frame,
+                                  .to = {.time = collection->capture.last_time},
+                                  .first = flow->figures.first_frame,
+                                  .packets = flow->figures.packets};
+
+    return smcr_pause_flow_report(collection->pauses, &flow->pause, &gap, scope);
+}
+
 /* Adds the entry of a flow: its figures, durations, names. A figure that the flow's packets cannot
  * show is set to not known. */
 static void
@@ -228,7 +242,7 @@ report_flow(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     smcr_collect_flow_sizes_fill(entry, &flow->sizes, collection->capture.last_time, scope);
     fill_from_order(entry, flow, collection);
-    entry->pause = smcr_pause_flow_report(&flow->pause, scope);
+    entry->pause = pause_of(collection, flow, scope);
     entry->recovery = smcr_recovery_report(&flow->recovery, scope);
     entry->reordered_frame = smcr_recovery_reordered(&flow->recovery);
     if (flow->lacks_ecn)
@@ -256,6 +270,10 @@ smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *l
 {
     for (uint32_t i = 0; i < collection->rdma_list.length; i++)
         merge_into_link(collection, collection->rdma_list.entries[i]);
+    for (uint32_t i = 0; i < collection->rdma_list.length && collection->pauses; i++) {
+        const smcr_collect_followed_t *flow = collection->rdma_list.entries[i];
+        smcr_pause_flow_note_ends(collection->pauses, &flow->pause);
+    }
     for (uint32_t i = 0; i < collection->rdma_list.length; i++)
         if (is_reported(collection->rdma_list.entries[i]))
             report_flow(collection, collection->rdma_list.entries[i], list, scope);

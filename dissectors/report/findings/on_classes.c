@@ -335,16 +335,35 @@ heaviest_pause(const smcr_finder_t *finder)
     return heaviest;
 }
 
-/* Returns the flow that stood still longest while a port paused its class; NULL: none did. */
+/* Returns how long the flow stood still at most, nanoseconds: after its last packet, or else
+ * between its packets. 0: it did not. */
+static uint64_t
+still_most(const smcr_entry_rdma_t *flow)
+{
+    if (!flow->pause)
+        return 0;
+    return flow->pause->stopped ? flow->pause->stopped->still_most_s : flow->pause->still_most_s;
+}
+
+/* Returns the flow that stood still longest while a port paused its class; NULL: none did. A flow
+ * that stopped for good comes before those that went on. */
 static const smcr_entry_rdma_t *
 stillest_flow(const smcr_finder_t *finder)
 {
     const smcr_entry_rdma_t *stillest = NULL;
+    uint64_t most = 0;
+    bool has_stopped = false;
 
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
-        if (flow->pause &&
-            (!stillest || flow->pause->still_most_s > stillest->pause->still_most_s))
-            stillest = flow;
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
+        bool stops = flow->pause && flow->pause->stopped;
+        bool is_first = stops ? !has_stopped : !stillest;
+        bool is_longer = stops == has_stopped && still_most(flow) > most;
+        if (!flow->pause || !(is_first || is_longer))
+            continue;
+        stillest = flow;
+        most = still_most(flow);
+        has_stopped = stops;
+    }
     return stillest;
 }
 
@@ -399,27 +418,58 @@ flows_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 }
 
 /* Returns how long the flow was paused: "598 ms"; without the speed of the link "6.3 ms to
- * 632 ms". */
+ * 632 ms". `at_least`, `at_most`: nanoseconds. */
 static const char *
-still_time(const smcr_finder_t *finder, const smcr_entry_flow_pause_t *pause)
+still_time(const smcr_finder_t *finder, uint64_t at_least, uint64_t at_most)
 {
-    const char *least = smcr_words_duration(finder->scope, pause->still_s);
-    const char *most = smcr_words_duration(finder->scope, pause->still_most_s);
+    const char *least = smcr_words_duration(finder->scope, at_least);
+    const char *most = smcr_words_duration(finder->scope, at_most);
 
     if (g_str_equal(least, most))
         return most;
     return wmem_strdup_printf(finder->scope, "%s to %s", least, most);
 }
 
+/* Returns the number of further flows that stopped for good: ", as 2 other flows"; "": none. */
+static const char *
+other_stops_text(const smcr_finder_t *finder)
+{
+    uint64_t stops = 0;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        stops += flow->pause && flow->pause->stopped;
+    if (stops < 2)
+        return "";
+    return wmem_strdup_printf(finder->scope, ", as %s",
+                              smcr_words_things(finder->scope, stops - 1, "other flow"));
+}
+
+/* Returns how the flow stopped for good: "A → B sent nothing more for 3.2 s, up to the end of the
+ * capture (3.1 s paused)". */
+static const char *
+stop_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_stop_t *stop = flow->pause->stopped;
+
+    return wmem_strdup_printf(finder->scope, "%s sent nothing more for %s, up to the end of the "
+                              "capture (%s paused)%s", smcr_words_flow(finder->scope, flow),
+                              smcr_words_duration(finder->scope, stop->silent_s),
+                              still_time(finder, stop->still_s, stop->still_most_s),
+                              other_stops_text(finder));
+}
+
 /* Returns how the flow stood still: "A → B sent nothing for 650 ms (598 ms paused)"; "A → B
- * stood still 12 times, for 240 µs". */
+ * stood still 12 times, for 240 µs". A flow that stopped for good is described by stop_text(). */
 static const char *
 still_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_flow_pause_t *pause = flow->pause;
     wmem_allocator_t *scope = finder->scope;
     const char *name = smcr_words_flow(scope, flow);
-    const char *still = still_time(finder, pause);
+    const char *still = still_time(finder, pause->still_s, pause->still_most_s);
+
+    if (pause->stopped)
+        return stop_text(finder, flow);
     uint64_t gap = smcr_figure_time_between(pause->longest->begin_frame,
                                             pause->longest->end_frame);
 
@@ -428,6 +478,16 @@ still_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                                   smcr_words_number(scope, pause->standstills), still);
     return wmem_strdup_printf(scope, "%s sent nothing for %s (%s paused)", name,
                               smcr_words_duration(scope, gap), still);
+}
+
+/* Returns the frames that show how a flow stood still: its last packet, if it stopped for good;
+ * otherwise the packets before and after its longest standstill. */
+static wmem_array_t *
+still_frames(const smcr_finder_t *finder, const smcr_entry_flow_pause_t *pause)
+{
+    if (pause->stopped)
+        return SMCR_FINDER_FRAMES(finder, pause->stopped->since_frame);
+    return SMCR_FINDER_FRAMES(finder, pause->longest->begin_frame, pause->longest->end_frame);
 }
 
 /* Returns the number of other entries of ports and classes that are paused: " (and 2 more)"; "" if
@@ -444,9 +504,9 @@ other_pauses_text(const smcr_finder_t *finder)
 
 /* Finding: a port sends PAUSE or PFC frames. They ask the peer of the link to stop sending: the
  * port, or what lies after it, takes in packets more slowly than they come. The finding is a
- * warning if the pauses are long, or take a large part of the time. If a flow stood still, the
- * finding has this time as its cost. That a flow in the class sent nothing is what the frames
- * prove; they do not prove that it had something to send. */
+ * warning if the pauses are long, or take a large part of the time. If a flow stood still, or
+ * stopped for good, the finding has this time as its cost. That a flow in the class sent nothing is
+ * what the frames prove; they do not prove that it had something to send. */
 static void
 find_pauses(smcr_finder_t *finder)
 {
@@ -457,7 +517,7 @@ find_pauses(smcr_finder_t *finder)
 
     if (!pause)
         return;
-    uint64_t still = flow ? flow->pause->still_most_s : 0;
+    uint64_t still = flow ? still_most(flow) : 0;
     uint64_t paused = smcr_figure_or_zero(pause->paused_s);
     bool is_long = MAX(paused, still) >= LONG_PAUSE || is_storm(finder, pause);
     const char *kind = pause->kind == SMCR_FIGURE_PAUSE_ALL ? "PAUSE frame" : "PFC frame";
@@ -470,9 +530,7 @@ find_pauses(smcr_finder_t *finder)
             .filter = SMCR_PAUSE_FILTER,
             .rank = still ? SMCR_FINDING_BY_STANDSTILL : 0,
             .cost = still,
-            .frames = flow ? SMCR_FINDER_FRAMES(finder, flow->pause->longest->begin_frame,
-                                                flow->pause->longest->end_frame)
-                           : NULL},
+            .frames = flow ? still_frames(finder, flow->pause) : NULL},
         "Port %s paused %s%s with %s; %s", pause->port_mac ? pause->port_mac : "?",
         paused_text(finder, pause), other_pauses_text(finder),
         smcr_words_things(scope, pause->frames, kind),

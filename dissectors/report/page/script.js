@@ -1184,10 +1184,11 @@ const pauseLanes = () => report.pauses.filter(pause => pause.intervals.length).s
 /* When the flow stood still. */
 const stillLane = entry => ({
     label: "stood still", title: `Flow ${entry.index} stood still`,
-    bars: entry.pause.intervals.map(each => ({
-        begin: since(each.begin_time), end: since(each.end_time), frame: each.begin_frame, parts: [["still", 1]],
-        text: `${each.still_s === each.still_most_s ? "" : `${duration(each.still_s)} to `}${duration(each.still_most_s)} paused by ${each.port_mac} (frames ${each.begin_frame} to ${each.end_frame})`,
-    })),
+    bars: [...entry.pause.intervals, ...[entry.pause.stopped].filter(known)].map(each => {
+        const frame = each.begin_frame || each.since_frame, begin = since(each.begin_time || each.since_time);
+        return {begin, end: each.end_time ? since(each.end_time) : begin + each.silent_s, frame, parts: [["still", 1]],
+            text: `${each.still_s === each.still_most_s ? "" : `${duration(each.still_s)} to `}${duration(each.still_most_s)} paused by ${each.port_mac} (${each.end_frame ? `frames ${frame} to ${each.end_frame}` : `from frame ${frame} to the end of the capture`})`};
+    }),
 });
 
 /* The time of a flow, from its first packet to its last. */

@@ -352,11 +352,9 @@ smcr_pauses_take(smcr_pauses_t *pauses, smcr_when_t when, const uint8_t *bytes, 
 
 /* ---- flows that stand still ---- */
 
-/* Returns the port whose pauses stop the packet; NULL: none. A pause stops what comes to the port:
- * packets to the address of the port. The address of a switch's port stands in no packet. Then the
- * packet is on the same link, and may go to the port or come from it. */
-static const port_t *
-port_that_stops(smcr_pauses_t *pauses, const smcr_pause_header_t *header)
+/* Notes that the ports with the addresses of a packet are no switch's. */
+static void
+note_ends(smcr_pauses_t *pauses, const smcr_pause_header_t *header)
 {
     port_t *to = find_port(pauses, header->to), *from = find_port(pauses, header->from);
 
@@ -364,6 +362,16 @@ port_that_stops(smcr_pauses_t *pauses, const smcr_pause_header_t *header)
         to->is_end = true;
     if (from)
         from->is_end = true;
+}
+
+/* Returns the port whose pauses stop the packet; NULL: none. A pause stops what comes to the port:
+ * packets to the address of the port. The address of a switch's port stands in no packet. Then the
+ * packet is on the same link, and may go to the port or come from it. */
+static const port_t *
+port_that_stops(const smcr_pauses_t *pauses, const smcr_pause_header_t *header)
+{
+    const port_t *to = find_port(pauses, header->to);
+
     for (unsigned i = 0; i < pauses->port_count && !to; i++)
         to = pauses->ports[i]->is_end ? NULL : pauses->ports[i];
     return to;
@@ -455,6 +463,13 @@ paused_since(const smcr_pauses_t *pauses, smcr_pause_flow_t *flow, uint64_t now)
     return still;
 }
 
+/* Returns the lane of a packet: its class, or that of PAUSE frames if its class is not known. */
+static uint8_t
+lane_of(const smcr_pause_header_t *header)
+{
+    return header->has_priority ? header->priority : OF_ALL;
+}
+
 /* Notes the class of a packet of an RDMA flow. */
 static void
 note_class(smcr_pauses_t *pauses, const smcr_pause_header_t *header)
@@ -485,10 +500,15 @@ void
 smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
                         const smcr_pause_gap_t *gap, const smcr_pause_header_t *header)
 {
-    const port_t *port = port_that_stops(pauses, header);
-    uint8_t lane = header->has_priority ? header->priority : OF_ALL;
-
+    flow->header = *header;
+    flow->has_header = true;
+    flow->last = gap->to.frame;
+    if (!pauses)
+        return;
+    note_ends(pauses, header);
     note_class(pauses, header);
+    const port_t *port = port_that_stops(pauses, header);
+    uint8_t lane = lane_of(header);
     bool is_known = port && gap->from.frame && knows_before(flow, gap, port, lane);
     if (flow->port != port)
         memset(flow->paused, 0, sizeof flow->paused);
@@ -499,6 +519,103 @@ smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
     smcr_pause_sums_t still = paused_since(pauses, flow, gap->to.time);
     if (is_known)
         judge(pauses, flow, gap, &still);
+}
+
+/* ---- flows that stop for good ---- */
+
+static const char *
+mac_text(wmem_allocator_t *scope, const uint8_t *mac)
+{
+    return wmem_strdup_printf(scope, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+                              mac[3], mac[4], mac[5]);
+}
+
+void
+smcr_pause_flow_note_ends(smcr_pauses_t *pauses, const smcr_pause_flow_t *flow)
+{
+    if (flow->has_header)
+        note_ends(pauses, &flow->header);
+}
+
+/* Returns how long the lane was paused from the flow's last packet to the end of the capture,
+ * added to `still`. `before`: sums of the lane at the last packet. `end`: the end's time. The pause
+ * in force at the end may be renewed after the capture. */
+static void
+add_to_end(const smcr_pauses_t *pauses, const lane_t *lane, smcr_pause_sums_t *still,
+           const smcr_pause_sums_t *before, uint64_t end)
+{
+    bool is_in_force = end >= lane->last.time && end - lane->last.time <= lane->lasts;
+    smcr_pause_sums_t sums = sums_at(lane, end, pauses->speed || is_in_force);
+
+    add_since(still, before, &sums);
+}
+
+/* Returns how long the lane was not paused after the time `when` until a run of pauses began,
+ * nanoseconds: 0 if the time lies in a run; UINT64_MAX: no run begins later. */
+static uint64_t
+time_to_pause(const lane_t *lane, uint64_t when)
+{
+    for (uint32_t i = 0; i < lane->run_count; i++) {
+        const pause_run_t *run = &lane->runs[i];
+        bool is_newest = i + 1 == lane->run_count;
+        uint64_t end = run->end + (is_newest && lane->in_force ? lane->lasts : 0);
+        if (end >= when)
+            return run->begin.time > when ? run->begin.time - when : 0;
+    }
+    return UINT64_MAX;
+}
+
+/* Returns how long the port paused the flow's class after the flow's last packet; all zeros: it is
+ * not known how long it had done so before. `until_pause`: set to the time from the last packet to
+ * the first pause. */
+static smcr_pause_sums_t
+paused_to_end(const smcr_pauses_t *pauses, const smcr_pause_flow_t *flow,
+              const smcr_pause_gap_t *gap, const port_t *port, uint64_t *until_pause)
+{
+    uint8_t of_class = lane_of(&flow->header);
+    const lane_t *const lanes[] = {&port->lanes[of_class], &port->lanes[OF_ALL]};
+    smcr_pause_sums_t still = {0};
+    bool is_same = flow->port == port;
+
+    *until_pause = UINT64_MAX;
+    if (!knows_before(flow, gap, port, of_class))
+        return still;
+    for (unsigned i = of_class == OF_ALL; i < G_N_ELEMENTS(lanes); i++) {
+        const smcr_pause_sums_t before = is_same ? flow->paused[i] : (smcr_pause_sums_t){0};
+        add_to_end(pauses, lanes[i], &still, &before, gap->to.time);
+        *until_pause = MIN(*until_pause, time_to_pause(lanes[i], gap->from.time));
+    }
+    return still;
+}
+
+/* Adds to the entry that the flow has stopped for good: it sends nothing more up to the end of the
+ * capture, since pauses of its class began. A flow may also end because it has nothing more to
+ * send. So three conditions have to hold:
+ * 1. the pauses last for ten times as long as the flow's packets are usually apart;
+ * 2. they begin soon after the flow's last packet: not later than ten of its packets would come;
+ * 3. they go on: the flow was allowed to send for at most a tenth of the time since then. */
+static void
+report_stop(const smcr_pauses_t *pauses, const smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap,
+            smcr_entry_flow_pause_t *entry, wmem_allocator_t *scope)
+{
+    const port_t *port = pauses && flow->has_header ? port_that_stops(pauses, &flow->header) : NULL;
+    uint64_t usual = usual_gap(flow, gap), until_pause;
+
+    if (!port || gap->to.time < gap->from.time)
+        return;
+    uint64_t length = gap->to.time - gap->from.time;
+    smcr_pause_sums_t still = paused_to_end(pauses, flow, gap, port, &until_pause);
+    bool is_long = still.renewed && usual <= still.renewed / FAR_APART;
+    bool goes_on = still.renewed >= length - length / FAR_APART;
+    if (!is_long || !goes_on || until_pause / FAR_APART > usual)
+        return;
+    smcr_entry_flow_stop_t *stop = wmem_new(scope, smcr_entry_flow_stop_t);
+    uint8_t of_class = lane_of(&flow->header);
+    *stop = (smcr_entry_flow_stop_t){
+        .since_frame = gap->from, .silent_s = length, .still_s = still.least,
+        .still_most_s = MIN(still.most, length), .port_mac = mac_text(scope, port->mac),
+        .priority = of_class < CLASSES ? of_class : SMCR_FIGURE_UNKNOWN};
+    entry->stopped = stop;
 }
 
 /* Sums are exact; of the single standstills only the longest are kept, of both parts together. */
@@ -512,16 +629,17 @@ smcr_pause_flow_join(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
     flow->most += other->most;
     for (uint32_t i = 0; i < other->kept_count; i++)
         keep_standstill(flow, scope, &other->kept[i]);
+    if (other->last <= flow->last)
+        return;
+    flow->header = other->header;
+    flow->has_header = other->has_header;
+    flow->last = other->last;
+    flow->port = other->port;
+    flow->lane = other->lane;
+    memcpy(flow->paused, other->paused, sizeof flow->paused);
 }
 
 /* ---- reporting ---- */
-
-static const char *
-mac_text(wmem_allocator_t *scope, const uint8_t *mac)
-{
-    return wmem_strdup_printf(scope, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
-                              mac[3], mac[4], mac[5]);
-}
 
 /* Returns whether packets of RDMA flows in the class have come; SMCR_FIGURE_MAYBE: packets have no
  * VLAN tag, so their class is not known. PAUSE stops all classes, so packets in any class count. */
@@ -660,7 +778,8 @@ note_longest(smcr_entry_flow_pause_t *entry, wmem_allocator_t *scope)
 /* A standstill that later frames have refuted is subtracted here. The figures of the flow do not
  * change. */
 smcr_entry_flow_pause_t *
-smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
+smcr_pause_flow_report(const smcr_pauses_t *pauses, const smcr_pause_flow_t *flow,
+                       const smcr_pause_gap_t *gap, wmem_allocator_t *scope)
 {
     smcr_entry_flow_pause_t *entry = wmem_new(scope, smcr_entry_flow_pause_t);
 
@@ -679,34 +798,63 @@ smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
         }
     }
     note_longest(entry, scope);
-    return entry->longest ? entry : NULL;
+    report_stop(pauses, flow, gap, entry, scope);
+    return entry->longest || entry->stopped ? entry : NULL;
 }
 
 /* ---- flows that stand still during a run of pauses ---- */
 
+/* A time in which a flow stood still. */
+typedef struct {
+    const char *port_mac; /* port whose pauses were in force */
+    uint64_t priority;    /* class of the flow; SMCR_FIGURE_UNKNOWN: not known */
+    uint64_t begin, end;  /* nanoseconds */
+} still_time_t;
+
 /* Whether these pauses are of the port that caused the standstill, and of the class of its flow or
  * of all classes. */
 static bool
-is_still_by(const smcr_entry_flow_still_t *standstill, const smcr_entry_pause_t *pause)
+is_still_by(const still_time_t *still, const smcr_entry_pause_t *pause)
 {
-    bool is_of_port = g_strcmp0(standstill->port_mac, pause->port_mac) == 0;
+    bool is_of_port = g_strcmp0(still->port_mac, pause->port_mac) == 0;
     bool is_of_class = pause->kind == SMCR_FIGURE_PAUSE_ALL
                        || (pause->priority != SMCR_FIGURE_UNKNOWN
-                           && pause->priority == standstill->priority);
+                           && pause->priority == still->priority);
 
     return is_of_port && is_of_class;
 }
 
 /* Returns how long the standstill and the run of pauses last at the same time at most,
- * nanoseconds. */
+ * nanoseconds. 0: the pauses are of another port, or do not stop the flow. */
 static uint64_t
-time_in_both(const smcr_entry_flow_still_t *standstill,
+time_in_both(const still_time_t *still, const smcr_entry_pause_t *pause,
              const smcr_entry_pause_interval_t *interval)
 {
-    uint64_t begin = MAX(standstill->begin_frame.time, interval->begin_frame.time);
-    uint64_t end = MIN(standstill->end_frame.time, interval->end_most_time);
+    uint64_t begin = MAX(still->begin, interval->begin_frame.time);
+    uint64_t end = MIN(still->end, interval->end_most_time);
 
-    return end > begin ? end - begin : 0;
+    return is_still_by(still, pause) && end > begin ? end - begin : 0;
+}
+
+/* Returns how long the flow stood still during the run of pauses at most, nanoseconds. */
+static uint64_t
+still_in_run(const smcr_entry_flow_pause_t *flow, const smcr_entry_pause_t *pause,
+             const smcr_entry_pause_interval_t *interval)
+{
+    const smcr_entry_flow_stop_t *stop = flow->stopped;
+    uint64_t still = 0;
+
+    SMCR_FIGURE_EACH(flow_still, each, flow->intervals) {
+        const still_time_t time = {each->port_mac, each->priority, each->begin_frame.time,
+                                   each->end_frame.time};
+        still += time_in_both(&time, pause, interval);
+    }
+    if (stop) {
+        const still_time_t time = {stop->port_mac, stop->priority, stop->since_frame.time,
+                                   stop->since_frame.time + stop->silent_s};
+        still += time_in_both(&time, pause, interval);
+    }
+    return MIN(still, interval->paused_most_s);
 }
 
 /* Notes in a run of pauses a flow that stood still during it, and for how long at most. */
@@ -725,12 +873,9 @@ static void
 note_flow_in_runs(const smcr_entry_rdma_t *flow, const smcr_entry_pause_t *pause)
 {
     SMCR_FIGURE_EACH(pause_interval, interval, pause->intervals) {
-        uint64_t still = 0;
-        SMCR_FIGURE_EACH(flow_still, standstill, flow->pause->intervals)
-            if (is_still_by(standstill, pause))
-                still += time_in_both(standstill, interval);
+        uint64_t still = still_in_run(flow->pause, pause, interval);
         if (still)
-            note_flow(interval, flow->index, MIN(still, interval->paused_most_s));
+            note_flow(interval, flow->index, still);
     }
 }
 

@@ -58,6 +58,9 @@ typedef struct {
 
 /* The standstills of an RDMA flow. All zeros: none so far. */
 typedef struct {
+    smcr_pause_header_t header; /* Ethernet header of the last packet; set with `has_header` */
+    bool has_header;     /* an Ethernet header of the flow was captured */
+    uint32_t last;       /* frame of the last packet with an Ethernet header; 0: none */
     const void *port;    /* port whose pauses stop the flow; NULL: none was known at the last
                             packet */
     uint8_t lane;        /* class of the last packet, or SMCR_PAUSE_OF_ALL */
@@ -90,9 +93,10 @@ void smcr_pauses_take(smcr_pauses_t *pauses, smcr_when_t when, const uint8_t *by
 /* Reads the Ethernet header of a packet. Returns false if it was not captured. */
 bool smcr_pause_header_read(const uint8_t *bytes, uint32_t length, smcr_pause_header_t *header);
 
-/* Takes the next packet of the flow; `header` is that of the packet. The gap before the packet
- * counts as a standstill if two conditions hold: a port paused the class of the packet in the gap,
- * and did so for ten times as long as the flow's packets are usually apart. */
+/* Takes the next packet of the flow; `header` is that of the packet. `pauses` NULL: no pause frame
+ * has come so far. The gap before the packet counts as a standstill if two conditions hold: a port
+ * paused the class of the packet in the gap, and did so for ten times as long as the flow's packets
+ * are usually apart. */
 void smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
                              const smcr_pause_gap_t *gap, const smcr_pause_header_t *header);
 
@@ -101,8 +105,16 @@ void smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
 void smcr_pauses_report(const smcr_pauses_t *pauses, smcr_figure_list_t *list,
                         wmem_allocator_t *scope);
 
-/* Returns the entry of the flow's standstills, allocated in `scope`; NULL: there are none. */
-smcr_entry_flow_pause_t *smcr_pause_flow_report(const smcr_pause_flow_t *flow,
+/* Notes that packets of the flow have the addresses of its last packet: ports with one of these
+ * addresses are no switch's. Called for all flows before the first one is reported. */
+void smcr_pause_flow_note_ends(smcr_pauses_t *pauses, const smcr_pause_flow_t *flow);
+
+/* Returns the entry of the flow's standstills, allocated in `scope`; NULL: there are none, and the
+ * flow did not stop for good while its class was paused. `gap`: the time after the flow's last
+ * packet, up to the end of the capture; `to` has no frame. `pauses` may be NULL: there are none. */
+smcr_entry_flow_pause_t *smcr_pause_flow_report(const smcr_pauses_t *pauses,
+                                                const smcr_pause_flow_t *flow,
+                                                const smcr_pause_gap_t *gap,
                                                 wmem_allocator_t *scope);
 
 /* Adds the standstills of `other` to those of `flow`. Both are parts of the same flow. Memory is

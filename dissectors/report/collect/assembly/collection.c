@@ -417,10 +417,9 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
         wmem_array_append_one(is_of_connection(all, packet, when.frame) ? all->clc_times
                                                                         : all->times,
                               when);
-    if (all->pauses)
-        read_header(all, pinfo);
     if (packet->roce) {
         all->roce_frame = when.frame;
+        read_header(all, pinfo);
         smcr_collect_rdma_flows_take(all, when, packet);
     }
     smcr_collect_connections_take(all, when, packet);
