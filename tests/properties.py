@@ -31,7 +31,7 @@ PROPERTIES = [
     ),
     (
         "Flows recover from loss and disorder as a reader of the bytes says",
-        ["facts/test_recovery.py", "facts/test_adapters.py"],
+        ["facts/test_recovery.py", "facts/test_adapters.py", "facts/test_lumina.py"],
     ),
     (
         "RoCE that is not analysed is counted as the bytes have it",
