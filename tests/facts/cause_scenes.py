@@ -683,6 +683,44 @@ def late_slow_reader(capture):
     capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
 
 
+def roce_only(capture, start):
+    """Keeps the RoCE packets from the frame with this index on."""
+    capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
+
+
+def roce_only_slow_answers(capture):
+    """The capture has the RoCE packets of a connection from CONFIRM RKEY on: the RMBs are announced,
+    and nothing but WRITEs and cursors shows whose they are. Each answer takes 3 s."""
+    first = begun(capture)
+    start = len(capture.frames)
+    connection = second_of(first)
+    for number in range(4):
+        connection.send("client", text_lines(200, f"request {number}"))
+        capture.wait(3)
+        connection.send("server", text_lines(500, f"response {number}"))
+    connection.close()
+    roce_only(capture, start)
+
+
+def roce_only_slow_reader(capture):
+    """The same, and the server's program reads nothing for 6 s."""
+    first = begun(capture)
+    start = len(capture.frames)
+    connection = Connection(first.group, *linux_halves(16384, number=2), sport=40002)
+    connection.subsequent_contact()
+    for number in range(20):
+        capture.wait(0.01)
+        connection.send("client", text_lines(1000, f"record {number}"))
+        connection.send("server", text_lines(100, f"received {number}"))
+    connection.write("client", bytes(connection.window("client")))
+    connection.cdc("client", flags=["blocked"])
+    capture.wait(6)
+    connection.read("server")
+    connection.cdc("server")
+    end(connection)
+    roce_only(capture, start)
+
+
 def early_end(capture):
     """The capture is stopped in the middle of two connections."""
     first = begun(capture)
@@ -1158,6 +1196,8 @@ SCENES = {
         "late_truncated",
         "left_over",
         "late_slow_reader",
+        "roce_only_slow_answers",
+        "roce_only_slow_reader",
         "early_end",
         "other_programs",
         "clients_abort",

@@ -70,10 +70,30 @@ check_guessed_rmb(smcr_rmb_t *rmb, int side, const smcr_write_t *write, uint64_t
     rmb->lgr->rmb_count[side] -= rmb->superseded;
 }
 
-/* Makes an RMB for the connection, with an address that is inferred from one WRITE, `write`: the
- * RMB begins at `base`, and the connection receives in its element 1. Also learns what follows from
- * this: where data begins in the elements, the connection of `write`, and the positions of the
- * stream. */
+/* Whether LLC has announced the RMB to which the WRITE goes, with the begin `base`, and no
+ * connection is known to use its element 1. */
+static bool
+is_announced_at(const smcr_write_t *write, uint64_t base)
+{
+    return smcr_write_has_free_rmb(write) && smcr_rmb_is_alive(write->rmb) &&
+           write->rmb_va == base;
+}
+
+/* Returns the RMB that begins at `base` and has the RKey of the WRITE: the announced one, or a new
+ * one whose address is inferred from this WRITE. */
+static smcr_rmb_t *
+get_rmb_at(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t base)
+{
+    if (is_announced_at(write, base))
+        return write->rmb;
+    smcr_rmb_t *rmb = smcr_rmb_renew(arrival->state, arrival->qp, write->rkey, base);
+    rmb->address_guessed = true;
+    return rmb;
+}
+
+/* Gives the connection the RMB that begins at `base`, as `write` shows: the connection receives in
+ * its element 1. Also learns what follows from this: where data begins in the elements, the
+ * connection of `write`, and the positions of the stream. */
 static void
 guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
           const smcr_write_t *write, uint64_t base)
@@ -82,8 +102,7 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[qp->side];
 
-    side->rmb = smcr_rmb_renew(state, qp, write->rkey, base);
-    side->rmb->address_guessed = true;
+    side->rmb = get_rmb_at(arrival, write, base);
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
     smcr_place_late_set_conn(write->deferred_place, conn);
@@ -94,13 +113,16 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     start_midstream(arrival, conn, cdc, write);
 }
 
-/* Makes a guessed RMB for the connection, whose RMB is not known, if the RMB to which the WRITE
- * goes is not known either. `base`: begin of the RMB, as computed from `write`. */
+/* Finds the RMB of the connection, which is not known, if the RMB to which the WRITE goes is not
+ * known either, or no connection is known to use it. `base`: begin of the RMB, as computed from
+ * `write`. */
 static void
 guess_unknown_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                   const smcr_write_t *write, uint64_t base)
 {
-    if (!write->rmb && write->deferred_place)
+    bool is_unused = !write->rmb || is_announced_at(write, base);
+
+    if (is_unused && write->deferred_place)
         guess_rmb(arrival, conn, cdc, write, base);
 }
 

@@ -84,6 +84,15 @@ has_unknown_bytes(const smcr_collect_conn_stats_t *counted, int sender)
     return direction->bytes.has_unpositioned && counted->conn->side[sender].moved_frame;
 }
 
+/* Whether CDC messages of the sender announce data, or have a cursor that is impossible: then the
+ * WRITEs of these data may be listed with another connection. */
+static bool
+has_announced_data(const smcr_conn_t *conn, int sender)
+{
+    return conn->side[!sender].in.announced ||
+           smcr_conn_side_has_invalid_cursor(&conn->side[sender]);
+}
+
 /* Whether the number of WRITEs of the direction is not known. There are two cases:
  * 1. no WRITE is recognised, although data was announced, or the reader's RMB is not known;
  * 2. TCP and RoCE have times of two clocks, so that the WRITEs may be of another connection with
@@ -95,7 +104,7 @@ has_unknown_writes(const smcr_collect_conn_stats_t *counted, int sender)
     const smcr_conn_side_t *receiver = &conn->side[!sender];
     bool has_no_writes = !counted->counts->direction[sender].figures.writes;
 
-    if (has_no_writes && (!receiver->rmb || receiver->in.announced))
+    if (has_no_writes && (!receiver->rmb || has_announced_data(conn, sender)))
         return true;
     return conn->lgr && conn->lgr->clocks_differ;
 }

@@ -542,6 +542,12 @@ smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun)
                             was_refused ? write : NULL);
 }
 
+bool
+smcr_write_has_free_rmb(const smcr_write_t *write)
+{
+    return write->rmb && !write->conn && !write->likely_conn && !write->rmb->first_element_conn;
+}
+
 /* ---- the place of a packet ---- */
 
 /* Sets the RMB element and the offset in it to which the packet writes, in the place of the packet,
