@@ -206,29 +206,116 @@ find_slow_answers(smcr_finder_t *finder)
     }
 }
 
-/* The longest wait for an answer of one end, on a connection of which it is not known who is the
- * client. All zeros: there is none. */
+/* The pauses of one host, on connections of which it is not known who is the client. A pause is a
+ * long wait of the host's peer for its data. All zeros: there is none. */
 typedef struct {
-    const smcr_entry_connection_t *conn; /* the connection */
-    const smcr_entry_conn_wait_t *wait;  /* the wait; NULL: none */
+    const smcr_entry_connection_t *conn; /* the connection with the longest pause */
+    const smcr_entry_conn_wait_t *wait;  /* the longest pause; NULL: none */
     bool to_server;                      /* `server` of the entry is the end that wrote nothing */
-    uint64_t usual;                      /* mean time of the other answers, nanoseconds */
-    uint64_t count;                      /* number of connections with such a wait */
+    uint64_t usual;                      /* mean time of the other answers, nanoseconds; 0: they are
+                                            too few, or took nearly as long */
+    uint64_t conns;                      /* number of connections with such a pause */
+    uint64_t pauses;                     /* number of pauses */
+    uint64_t time;                       /* sum of their times, nanoseconds */
 } idle_end_t;
 
-/* Returns the wait for the longest pause of the end that reads the direction; `wait` NULL: the end
- * has not paused for SMCR_FINDING_LONG_WAIT, or not for ten times as long as it usually takes, or
- * it also writes unasked. */
+/* Whether the end that reads the direction paused for most of the connection's time, and its peer
+ * never did. */
+static bool
+paused_alone(const smcr_entry_connection_t *conn, bool to_server)
+{
+    uint64_t lasted =
+        smcr_figure_or_zero(smcr_figure_time_between(conn->first_frame, conn->last_frame));
+    uint64_t time = smcr_figure_or_zero(smcr_figure_direction(conn, to_server)->slow_answers_s);
+    const smcr_entry_conn_direction_t *back = smcr_figure_direction(conn, !to_server);
+
+    return time * 2 >= lasted && !smcr_figure_or_zero(back->slow_answers);
+}
+
+/* Returns the pauses of the end that reads the direction; `wait` NULL: the end also writes unasked,
+ * or has not paused for SMCR_FINDING_LONG_WAIT, or neither for ten times as long as it usually
+ * takes nor for most of the time (paused_alone()). */
 static idle_end_t
 pause_of(const smcr_entry_connection_t *conn, bool to_server)
 {
+    const smcr_entry_conn_direction_t *asked = smcr_figure_direction(conn, to_server);
     const smcr_entry_conn_wait_t *wait =
         smcr_finding_wait_longest(conn, to_server, SMCR_FIGURE_WAIT_ANSWER);
-    uint64_t usual = usual_answer(smcr_figure_direction(conn, to_server));
     bool is_asked = !smcr_figure_or_zero(smcr_figure_direction(conn, !to_server)->unasked_writes);
-    bool is_long = wait && wait->lasted_s >= MAX(SMCR_FINDING_LONG_WAIT, 10 * usual);
+    uint64_t usual = usual_answer(asked);
 
-    return (idle_end_t){conn, is_long && usual && is_asked ? wait : NULL, to_server, usual, 1};
+    if (!wait || wait->lasted_s < SMCR_FINDING_LONG_WAIT || !is_asked)
+        return (idle_end_t){0};
+    bool is_exceptional = usual && wait->lasted_s >= 10 * usual;
+    if (!is_exceptional && !paused_alone(conn, to_server))
+        return (idle_end_t){0};
+    return (idle_end_t){conn, wait, to_server, is_exceptional ? usual : 0, 1,
+                        smcr_figure_or_zero(asked->slow_answers),
+                        smcr_figure_or_zero(asked->slow_answers_s)};
+}
+
+/* A function that looks at the pauses of one end of a connection, and adds them to `all`. */
+typedef void add_pause_t(const smcr_finder_t *finder, const idle_end_t *pause, idle_end_t *all);
+
+/* Takes the pause if it is longer than the longest one so far. An add_pause_t. */
+static void
+take_longer(const smcr_finder_t *finder, const idle_end_t *pause, idle_end_t *all)
+{
+    (void)finder;
+    if (!all->wait || pause->wait->lasted_s > all->wait->lasted_s)
+        *all = *pause;
+}
+
+/* Adds the pauses of another connection, if the same host paused. An add_pause_t. */
+static void
+add_of_host(const smcr_finder_t *finder, const idle_end_t *pause, idle_end_t *all)
+{
+    const char *host = smcr_finding_wait_address(finder, all->conn, all->to_server);
+
+    if (pause->conn == all->conn ||
+        g_strcmp0(host, smcr_finding_wait_address(finder, pause->conn, pause->to_server)) != 0)
+        return;
+    all->conns += pause->conns;
+    all->pauses += pause->pauses;
+    all->time += pause->time;
+}
+
+/* Calls `add` for all pauses on connections of which it is not known who is the client. */
+static void
+each_pause(const smcr_finder_t *finder, add_pause_t *add, idle_end_t *all)
+{
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        for (int to_server = 1; to_server >= 0 && !smcr_words_knows_roles(conn); to_server--) {
+            const idle_end_t pause = pause_of(conn, to_server);
+            if (pause.wait)
+                add(finder, &pause, all);
+        }
+    }
+}
+
+/* Returns "; 15 such pauses on 3 connections took 11.9 s together"; "" for a single pause. */
+static const char *
+pauses_text(const smcr_finder_t *finder, const idle_end_t *idle)
+{
+    const char *conns = "";
+
+    if (idle->pauses < 2)
+        return "";
+    if (idle->conns > 1)
+        conns = wmem_strdup_printf(finder->scope, " on %" PRIu64 " connections", idle->conns);
+    return wmem_strdup_printf(finder->scope, "; %" PRIu64 " such pauses%s took %s together",
+                              idle->pauses, conns,
+                              smcr_words_duration(finder->scope, idle->time));
+}
+
+/* Returns " (otherwise 3.5 ms on average)"; "" if the other answers are too few, or took nearly as
+ * long. */
+static const char *
+usual_text(const smcr_finder_t *finder, const idle_end_t *idle)
+{
+    return idle->usual ? wmem_strdup_printf(finder->scope, " (otherwise %s on average)",
+                                            smcr_words_duration(finder->scope, idle->usual))
+                       : "";
 }
 
 /* Finding: an end of a connection wrote nothing for long after data of its peer, and it is not
@@ -237,42 +324,26 @@ static void
 find_long_pause(smcr_finder_t *finder)
 {
     wmem_allocator_t *scope = finder->scope;
-    idle_end_t longest = {0};
+    idle_end_t idle = {0};
 
-    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        for (int to_server = 1; to_server >= 0 && !smcr_words_knows_roles(conn); to_server--) {
-            idle_end_t pause = pause_of(conn, to_server);
-            if (!pause.wait)
-                continue;
-            pause.count += longest.count;
-            if (!longest.wait || pause.wait->lasted_s > longest.wait->lasted_s)
-                longest = pause;
-            longest.count = pause.count;
-        }
-    }
-    if (!longest.wait)
+    each_pause(finder, take_longer, &idle);
+    if (!idle.wait)
         return;
+    each_pause(finder, add_of_host, &idle);
     smcr_finder_add_as(finder, SMCR_FIGURE_INFO,
                        &(smcr_finder_facts_t){
                            .kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
-                           .count = longest.count,
-                           .when = longest.wait->end_frame,
-                           .frames = SMCR_FINDER_FRAMES(finder, longest.wait->begin_frame,
-                                                        longest.wait->end_frame),
-                           .filter = smcr_words_connection_filter(scope, longest.conn)},
-                       "%s wrote nothing for %s after data of its peer (otherwise %s on average): "
-                       "a slow server, or a client that paused; %s, frames %" PRIu32 " to %" PRIu32
-                       "%s",
-                       smcr_finding_wait_program(finder, longest.conn, longest.to_server),
-                       smcr_words_duration(scope, longest.wait->lasted_s),
-                       smcr_words_duration(scope, longest.usual),
-                       smcr_words_connection(scope, longest.conn),
-                       longest.wait->begin_frame.frame, longest.wait->end_frame.frame,
-                       longest.count > 1
-                           ? wmem_strdup_printf(scope, "; %s of connections paused, too",
-                                                smcr_words_things(scope, longest.count - 1,
-                                                                  "more end"))
-                           : "");
+                           .count = idle.conns,
+                           .when = idle.wait->end_frame,
+                           .frames = SMCR_FINDER_FRAMES(finder, idle.wait->begin_frame,
+                                                        idle.wait->end_frame),
+                           .filter = smcr_words_connection_filter(scope, idle.conn)},
+                       "%s wrote nothing for %s after data of its peer%s: a slow server, or a "
+                       "client that paused; %s, frames %" PRIu32 " to %" PRIu32 "%s",
+                       smcr_finding_wait_program(finder, idle.conn, idle.to_server),
+                       smcr_words_duration(scope, idle.wait->lasted_s), usual_text(finder, &idle),
+                       smcr_words_connection(scope, idle.conn), idle.wait->begin_frame.frame,
+                       idle.wait->end_frame.frame, pauses_text(finder, &idle));
 }
 
 /* ---- waits that have not ended when the capture ends ---- */
