@@ -689,7 +689,7 @@ def roce_only(capture, start):
 
 
 def roce_only_slow_answers(capture):
-    """The capture has the RoCE packets of a connection from CONFIRM RKEY on: the RMBs are announced,
+    """The capture has the RoCE packets of a connection from CONFIRM RKEY on. RMBs are announced,
     and nothing but WRITEs and cursors shows whose they are. Each answer takes 3 s."""
     first = begun(capture)
     start = len(capture.frames)
