@@ -15,6 +15,10 @@
  * both are one connection. */
 #define MATCHES_ENOUGH 4
 
+/* How many connections of a link group have to have the expected tokens, until tokens decide which
+ * of several directions with fitting cursors is the right one. */
+#define JOINED_ENOUGH 3
+
 /* ---- which connection ---- */
 
 /* Whether the cursors of the message can show which two directions belong to one connection. Three
@@ -67,25 +71,64 @@ differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receive
     return cdc->token - half->side[!receiver].token == announced;
 }
 
-/* Finds the only known direction that fits the cursors of the message, and may be the other
- * direction of its connection. NULL: none fits, or several do. `conn`, `receiver`: as in
+/* Whether all connections of the group have tokens whose difference is the expected one, as far as
+ * the capture shows, and enough connections show it: CLC does, or JOINED_ENOUGH connections whose
+ * cursors alone have shown which directions belong together. */
+static bool
+has_steady_difference(const smcr_lgr_t *lgr)
+{
+    bool is_shown = lgr->knows_token_difference || lgr->joined_as_expected >= JOINED_ENOUGH;
+
+    return is_shown && !lgr->token_unmatched && !lgr->one_direction_conns_forgotten;
+}
+
+/* Finds the known direction that fits the cursors of the message, and may be the other direction of
+ * its connection. NULL: none fits. Several fit if programs send requests of the same size: then the
+ * result is the oldest of them if its token is the expected one, and the group has shown that
+ * tokens are (has_steady_difference()); else NULL. Programs are served in the order in which they
+ * ask, and hosts give tokens in this order, so both point to the same direction; if one of two
+ * hosts gives tokens to other hosts, too, they do not. `conn`, `receiver`: as in
  * find_other_direction(). */
 static smcr_conn_t *
 find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
                   const smcr_cdc_t *cdc)
 {
-    smcr_conn_t *found = NULL;
+    smcr_conn_t *oldest = NULL;
+    unsigned count = 0;
 
     if (!may_pair_directions(lgr, cdc))
         return NULL;
     SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns) {
         if (!is_read_by_sender(half, receiver, cdc) || !may_be_one(conn, half))
             continue;
-        if (found)
-            return NULL;
-        found = half;
+        if (!count++ || half->index < oldest->index)
+            oldest = half;
     }
-    return found;
+    if (count < 2)
+        return oldest;
+    bool has_token = differs_as_announced(lgr, oldest, receiver, cdc);
+    return has_token && has_steady_difference(lgr) ? oldest : NULL;
+}
+
+/* Whether a known direction has the token that the other direction of the message's connection is
+ * expected to have. */
+static bool
+has_expected_token(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
+{
+    SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->one_direction_conns)
+        if (half->side[!receiver].has_token && differs_as_announced(lgr, half, receiver, cdc))
+            return true;
+    return false;
+}
+
+/* Notes that the first message of a sender, who has read data, has no other direction with the
+ * expected token: then the difference of tokens is another one from now on. */
+static void
+note_unmatched(smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
+{
+    bool is_first = cdc->seq == 1 && cdc->cons.count != 0;
+
+    lgr->token_unmatched |= is_first && !has_expected_token(lgr, receiver, cdc);
 }
 
 /* Counts that `half` alone fits the cursors of a message of `conn`. Returns whether this has
@@ -120,16 +163,19 @@ fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
  *
  * B has read up to 4096, which is how far A has written. So tokens 7 and 9 are one connection.
  *
- * Exactly one known direction has to fit. The two tokens also have to differ by what CLC has shown
- * for other connections of the group. If CLC has shown nothing, the tokens have to be equal, or the
- * same direction has to fit several messages (fits_often()). */
+ * Exactly one known direction has to fit, or the oldest of several (find_fitting_half()). The two
+ * tokens also have to differ by what CLC has shown for other connections of the group. If CLC has
+ * shown nothing, the tokens have to be equal, or the same direction has to fit several messages
+ * (fits_often()). */
 static smcr_conn_t *
-find_other_direction(const smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+find_other_direction(smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
 {
     smcr_conn_t *found = find_fitting_half(lgr, conn, receiver, cdc);
 
-    if (!found || differs_as_announced(lgr, found, receiver, cdc))
+    if (!found || differs_as_announced(lgr, found, receiver, cdc)) {
+        lgr->joined_as_expected += found != NULL;
         return found;
+    }
     return conn && fits_often(conn, found, cdc) ? found : NULL;
 }
 
@@ -187,6 +233,7 @@ find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
                 conn->index);
         wmem_list_remove(lgr->one_direction_conns, conn);
     } else {
+        note_unmatched(lgr, receiver, cdc);
         conn = smcr_conn_new(arrival->state);
         smcr_conn_join(conn, lgr);
         add_half(lgr, conn);

@@ -533,6 +533,7 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     move_members(state, lgr, moved);
     now->one_direction_conns_forgotten |= lgr->one_direction_conns_forgotten;
     now->token_difference_changes |= lgr->token_difference_changes;
+    now->token_unmatched |= lgr->token_unmatched;
     if (lgr->knows_token_difference)
         smcr_lgr_note_token_difference(now, -lgr->token_difference);
     now->immediate |= lgr->immediate;

@@ -337,6 +337,10 @@ struct smcr_lgr {
                                       tokens */
     uint32_t token_difference; /* token of side 1 minus token of side 0, modulo 2^32; see
                                   `knows_token_difference` */
+    uint32_t joined_as_expected; /* number of connections whose two directions were joined, since
+                                    cursors and tokens are the expected ones */
+    bool token_unmatched; /* the first message of a direction came whose token is not the expected
+                             one for any other direction of the group */
 
     /* ---- what both sides have agreed on ---- */
     bool immediate;       /* WRITEs have immediate data whose meaning is not known. They may be in
