@@ -651,6 +651,35 @@ def late_truncated(capture):
     capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
 
 
+def of_equal_tokens(first, number):
+    """The number-th connection of a group whose hosts have given as many tokens."""
+    client, server = linux_halves(number=number)
+    server.token = client.token
+    connection = Connection(first.group, client, server, sport=40000 + number)
+    connection.subsequent_contact()
+    return connection
+
+
+def truncated_at_once(capture):
+    """As late_truncated, with three connections one after the other, and four at once whose
+    requests have the same size: cursors alone do not show which directions belong together."""
+    first = begun(capture)
+    start = len(capture.frames)
+    for number in range(2, 5):
+        connection = of_equal_tokens(first, number)
+        talk(connection, times=2)
+        connection.close()
+    at_once = [of_equal_tokens(first, number) for number in range(5, 9)]
+    for connection in at_once:
+        connection.send("client", text_lines(300, "request"))
+    for connection in at_once:
+        connection.send("server", text_lines(700, "response"))
+    for connection in at_once:
+        connection.close()
+    del capture.frames[:start]
+    capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
+
+
 def left_over(capture):
     """A queue pair from before the capture retransmits in vain: its host has no RoCE device any
     more. So a new connection falls back."""
@@ -1194,6 +1223,7 @@ SCENES = {
         "client_alone",
         "late_two_tokens",
         "late_truncated",
+        "truncated_at_once",
         "left_over",
         "late_slow_reader",
         "roce_only_slow_answers",

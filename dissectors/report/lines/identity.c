@@ -128,17 +128,19 @@ name_by_tcp(smcr_entry_line_t *line, const char *const addr[2], const uint16_t p
  * queue pair stands for the link group: its number and GID are in each packet, while peer IDs are
  * in CLC only. */
 static void
-add_keys(smcr_entry_line_t *line, const smcr_conn_t *conn, const smcr_link_t *link,
-         wmem_allocator_t *scope)
+add_keys(smcr_entry_line_t *line, const smcr_collection_subject_t *subject,
+         const smcr_link_t *link, wmem_allocator_t *scope)
 {
-    int client = smcr_lgr_client_side(conn->lgr);
+    const smcr_conn_t *conn = subject->conn;
 
     for (int side = 0; side < 2; side++) {
         const smcr_qp_t *qp = &link->qp[side];
         const char *gid = qp->gid_known ? smcr_figure_gid_text(scope, qp->key.gid) : NULL;
         if (!gid || !qp->number_known || !conn->side[side].has_token)
             continue;
-        smcr_figure_texts_add(side == client ? &line->client_keys : &line->server_keys, scope,
+        smcr_figure_texts_t *keys =
+            side == subject->client ? &line->client_keys : &line->server_keys;
+        smcr_figure_texts_add(keys, scope,
                               wmem_strdup_printf(scope, "%s/0x%x/0x%x", gid, qp->key.qpn,
                                                  conn->side[side].token));
     }
@@ -182,7 +184,7 @@ smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_subjec
     const smcr_conn_t *conn = subject->conn;
 
     for (unsigned i = 0; i < wmem_array_get_count(subject->links); i++)
-        add_keys(line, conn, *(const smcr_link_t **)wmem_array_index(subject->links, i), scope);
+        add_keys(line, subject, *(const smcr_link_t **)wmem_array_index(subject->links, i), scope);
     if (entry->client.addr && entry->server.addr) {
         const char *const addr[2] = {entry->client.addr, entry->server.addr};
         const uint16_t port[2] = {(uint16_t)entry->client.port, (uint16_t)entry->server.port};

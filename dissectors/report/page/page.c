@@ -427,7 +427,7 @@ static void
 append_conn(GString *json, smcr_series_t *series, const smcr_conn_t *conn, uint64_t begin)
 {
     const smcr_series_conn_t *pictures = smcr_series_conn(series, conn);
-    int client = smcr_lgr_client_side(conn->lgr);
+    int client = pictures->client_is_second ? 1 : smcr_lgr_client_side(conn->lgr);
 
     g_string_append_printf(json, "{\"stream\":%u,\"directions\":[", conn->index);
     append_direction(json, &pictures->direction[client], begin);

@@ -70,6 +70,8 @@ typedef struct {
 typedef struct {
     const smcr_conn_t *conn;              /* the connection in the state */
     bool sides_swapped;                   /* `conn->sides_swapped` at the last packet */
+    bool client_is_second;                /* the report has found that side 1 is the client, which
+                                             the link group does not show */
     smcr_series_direction_t direction[2]; /* index: side of the link group that writes */
 } smcr_series_conn_t;
 

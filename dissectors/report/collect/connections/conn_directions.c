@@ -330,7 +330,7 @@ fill_time_of(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
              const smcr_collect_span_t *span, wmem_allocator_t *scope)
 {
     const smcr_collect_times_t *times = &counted->counts->times;
-    int client = smcr_lgr_client_side(counted->conn->lgr);
+    int client = smcr_collect_conn_client_side(counted);
     int writer = role ? !client : client;
     smcr_entry_conn_direction_t *filled =
         role ? &entry->server_to_client : &entry->client_to_server;
@@ -386,7 +386,7 @@ had_peer_closed(const smcr_entry_conn_end_t *end, const smcr_collect_conn_stats_
     if (!tcp)
         return false;
     bool is_server = end->by == SMCR_FIGURE_ROLE_CLIENT;
-    int client = smcr_lgr_client_side(counted->conn->lgr);
+    int client = smcr_collect_conn_client_side(counted);
     uint32_t fin = tcp->fin[is_server].frame;
     uint32_t done = counted->counts->times.of[is_server ? !client : client].sending_done;
     bool is_shutdown = done && done < fin;
@@ -453,7 +453,7 @@ misses_late_write(const smcr_collect_conn_stats_t *counted, const smcr_entry_con
 static void
 doubt_writes(smcr_entry_conn_end_t *end, const smcr_collect_conn_stats_t *counted)
 {
-    int client = smcr_lgr_client_side(counted->conn->lgr);
+    int client = smcr_collect_conn_client_side(counted);
     int other = end->by == SMCR_FIGURE_ROLE_CLIENT ? !client : client;
     uint32_t complete[2];
 
@@ -471,7 +471,8 @@ static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
-    entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
+    entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn,
+                                        smcr_collect_conn_client_side(counted), scope);
     if (entry->end && had_peer_closed(entry->end, counted, tcp))
         entry->end = NULL;
     if (entry->end)
@@ -509,7 +510,7 @@ fill_wait_before_end(smcr_entry_connection_t *entry, const smcr_collect_conn_sta
                      wmem_allocator_t *scope)
 {
     const smcr_entry_conn_end_t *end = entry->end;
-    int client = smcr_lgr_client_side(counted->conn->lgr);
+    int client = smcr_collect_conn_client_side(counted);
 
     if (!has_captured_end(end) || !knows_last_waits(counted))
         return;
@@ -529,7 +530,7 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
                      wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
-    int client = smcr_lgr_client_side(conn->lgr);
+    int client = smcr_collect_conn_client_side(counted);
     uint32_t size = conn->side[client].size, server_size = conn->side[!client].size;
     ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, &collection->gaps);
     waiting_writer_t waits[2];

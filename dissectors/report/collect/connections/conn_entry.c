@@ -76,11 +76,12 @@ knows_roles(const smcr_conn_t *conn)
  * not known, side 0 counts as the client's: tokens and the figures of directions are then by
  * side. */
 static void
-fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
+fill_ends(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
           const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
           wmem_allocator_t *scope)
 {
-    int client = smcr_lgr_client_side(conn->lgr);
+    const smcr_conn_t *conn = counted->conn;
+    int client = smcr_collect_conn_client_side(counted);
 
     fill_endpoint(&entry->client, conn, 0, collection);
     fill_endpoint(&entry->server, conn, 1, collection);
@@ -207,7 +208,9 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
 
     entry->stream = conn->index;
     counted->pictures = collection->series ? smcr_series_conn(collection->series, conn) : NULL;
-    fill_ends(entry, conn, tcp, collection, scope);
+    if (counted->pictures)
+        counted->pictures->client_is_second = counted->client_is_second;
+    fill_ends(entry, counted, tcp, collection, scope);
     fill_reporter(entry, conn, scope);
     if (!counted->is_smcd)
         entry->version = version_of(counted);

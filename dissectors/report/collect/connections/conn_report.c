@@ -120,6 +120,7 @@ add_subject(smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted
     const smcr_collect_conn_stats_t *roce = counted->partner ? counted->partner : counted;
     smcr_collection_subject_t subject = {
         .conn = roce->conn,
+        .client = smcr_collect_conn_client_side(roce),
         .interface = counted->interface,
         .end = counted->end,
         .is_part = collection->given_up && wmem_map_contains(collection->given_up, counted->conn),

@@ -391,10 +391,9 @@ may_end_elsewhere(const smcr_collect_times_t *times, const smcr_conn_t *conn, in
  * link group cannot have changed (smcr_collect_closing_t). If only a report over netlink shows an
  * end, no packet of the link group may be missing. */
 smcr_entry_conn_end_t *
-smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *conn,
+smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *conn, int client,
                        wmem_allocator_t *scope)
 {
-    int client = smcr_lgr_client_side(conn->lgr);
     const certain_t certain = certain_of(times, conn);
     const smcr_when_t ends[] = {end_by(times, conn, 0), end_by(times, conn, 1)};
     int first = first_side(ends[0].frame, ends[1].frame);

@@ -137,10 +137,12 @@ smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *tim
 void smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
                              smcr_entry_conn_direction_t *entry);
 
-/* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. NULL: neither
- * side has closed or aborted the connection, or missing packets may have done so before. */
+/* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. `client`: side of
+ * the client. NULL: neither side has closed or aborted the connection, or missing packets may have
+ * done so before. */
 smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times,
-                                              const smcr_conn_t *conn, wmem_allocator_t *scope);
+                                              const smcr_conn_t *conn, int client,
+                                              wmem_allocator_t *scope);
 
 /* Returns the frame of a CDC message of `side`, at or after the end `ended` of the connection, that
  * shows that no WRITE of `side` is missing between its last captured WRITE, which came before the

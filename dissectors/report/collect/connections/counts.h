@@ -119,7 +119,17 @@ typedef struct smcr_collect_conn_stats {
                                               made */
     bool sides_swapped;                    /* value of `conn->sides_swapped` when `counts` was last
                                               changed */
+    bool client_is_second;                 /* half of RoCE: the addresses of its `partner` show that
+                                              side 1 of the link group is the client, which RoCE
+                                              does not show */
 } smcr_collect_conn_stats_t;
+
+/* Returns the side of the connection's client in its link group; 0 if it is not known. */
+static inline int
+smcr_collect_conn_client_side(const smcr_collect_conn_stats_t *counted)
+{
+    return counted->client_is_second ? 1 : smcr_lgr_client_side(counted->conn->lgr);
+}
 
 /* Opens the figures of a connection: sets `counts`. */
 static inline void

@@ -62,8 +62,7 @@ is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
         return false;
     smcr_collect_conn_open(collection, counted);
     bool has_order = !conn->lgr->clocks_differ && !smcr_lgr_is_in_disorder(conn->lgr);
-    return smcr_collect_conn_has_first_data(counted) && has_order &&
-           smcr_evidence_knows_server(conn->lgr);
+    return smcr_collect_conn_has_first_data(counted) && has_order;
 }
 
 /* Whether the connection is known from TCP and CLC alone, and agreed on SMC-R as far as the capture
@@ -153,6 +152,38 @@ contradict(const smcr_conn_t *one, const smcr_conn_t *other)
     return false;
 }
 
+/* Whether the queue pair has the address of the TCP connection's client (`role` 0) or server
+ * (1). */
+static bool
+is_at_end(const smcr_qp_t *qp, const smcr_conn_t *tcp, unsigned role)
+{
+    address end, device;
+
+    smcr_endpoint_tcp_address(tcp, role, &end);
+    smcr_endpoint_of_gid(qp->key.gid, &device);
+    return addresses_equal(&end, &device);
+}
+
+/* Whether the addresses of the link group's devices are those of the TCP connection, and side 0 is
+ * its client (`client` 0), or side 1 (1). */
+static bool
+has_client_at(const smcr_lgr_t *lgr, const smcr_conn_t *tcp, unsigned client)
+{
+    const smcr_link_t *link = lgr->newest_link;
+
+    return link && !tcp->roles_unknown && is_at_end(&link->qp[client], tcp, 0) &&
+           is_at_end(&link->qp[!client], tcp, 1);
+}
+
+/* Whether it is known which side of the RoCE half is the client: its link group shows it, or its
+ * devices have the addresses of the TCP connection. */
+static bool
+can_name_client(const smcr_conn_t *roce, const smcr_conn_t *tcp)
+{
+    return smcr_evidence_knows_server(roce->lgr) || has_client_at(roce->lgr, tcp, 0) ||
+           has_client_at(roce->lgr, tcp, 1);
+}
+
 /* Whether CLC names the link group of the half that is known from RoCE, or is truncated before the
  * name and there is only one group. The two halves do not contradict each other. */
 static bool
@@ -179,9 +210,9 @@ lies_within(const half_t *roce, const half_t *tcp)
 }
 
 /* Whether the halves `roce` and `tcp` may be one connection: they may share a link group
- * (may_share_group()), the first RoCE packet comes after CLC, and the times agree (lies_within(),
- * end_apart()). Returns false if the link group has a connection that is known from TCP and from
- * RoCE. */
+ * (may_share_group()), the first RoCE packet comes after CLC, the times agree (lies_within(),
+ * end_apart()), and it is known which side is the client (can_name_client()). Returns false if the
+ * link group has a connection that is known from TCP and from RoCE. */
 static bool
 may_be_one(const pairing_t *pairing, const half_t *roce, const half_t *tcp)
 {
@@ -190,6 +221,7 @@ may_be_one(const pairing_t *pairing, const half_t *roce, const half_t *tcp)
     if (roce->agreed.frame < tcp->agreed.frame || end_apart(roce, tcp) || !lies_within(roce, tcp))
         return false;
     return may_share_group(pairing, conn, tcp->counted->conn) &&
+           can_name_client(conn, tcp->counted->conn) &&
            !wmem_map_contains(pairing->whole_groups, conn->lgr);
 }
 
@@ -282,6 +314,9 @@ pair_up(half_t *roce, half_t *tcp)
     tcp->partner = roce;
     roce->counted->partner = tcp->counted;
     tcp->counted->partner = roce->counted;
+    const smcr_conn_t *conn = roce->counted->conn;
+    roce->counted->client_is_second = !smcr_evidence_knows_server(conn->lgr) &&
+                                      has_client_at(conn->lgr, tcp->counted->conn, 1);
 }
 
 /* Pairs halves that are known from RoCE, and returns true. Returns false if no half can be
@@ -476,8 +511,12 @@ find_whole_groups(wmem_array_t *all, wmem_allocator_t *scope)
 void
 smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_allocator_t *scope)
 {
-    for (unsigned i = 0; i < wmem_array_get_count(all); i++)
-        (*(smcr_collect_conn_stats_t **)wmem_array_index(all, i))->partner = NULL;
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        smcr_collect_conn_stats_t *counted =
+            *(smcr_collect_conn_stats_t **)wmem_array_index(all, i);
+        counted->partner = NULL;
+        counted->client_is_second = false;
+    }
     pairing_t pairing = {0};
 
     pairing.roce = gather_halves(collection, all, is_roce_half, roce_half_of, scope);
