@@ -137,7 +137,7 @@ typedef struct smcr_shown smcr_layout_item_t;
 
 /* The message that a walk reads, and the places where the walk shows the message. */
 typedef struct {
-    packet_info *pinfo;
+    packet_info *pinfo; /* the frame that has the message */
     tvbuff_t *tvb;    /* the message alone: its reported length is the length of the message */
     proto_tree *tree; /* tree to which rows add their items; NULL: nothing is shown, but members are
                          stored */

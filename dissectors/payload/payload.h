@@ -15,7 +15,7 @@
 
 /* The place where the bytes of a packet are shown. */
 typedef struct {
-    packet_info *pinfo;
+    packet_info *pinfo;          /* the frame in which the bytes are shown */
     proto_tree *tree;            /* tree of the frame, to which dissectors above TCP add their
                                     items */
     proto_tree *below;           /* subtree of the packet, to which the plugin adds its own items

@@ -16,7 +16,7 @@ typedef struct {
     uint64_t time; /* when the transmission passed or would have passed the point, by the clock of
                       the path's first point, nanoseconds since the epoch */
     uint32_t order; /* number of an observation: puts equal times in the order of the file */
-    smcr_transmission_t *transmission;
+    smcr_transmission_t *transmission; /* the transmission, whose fate is to be found */
     const smcr_observed_t *packet; /* an observation of the transmission */
     uint32_t psns; /* number of PSNs that a request takes: 1, or the number of responses to a
                       READ */

@@ -14,8 +14,8 @@
 
 /* One way of a segment. */
 typedef struct {
-    const smcr_chain_t *chain;
-    smcr_points_segment_t *segment;
+    const smcr_chain_t *chain;      /* the points of the path, in their order */
+    smcr_points_segment_t *segment; /* the segment between two of these points */
     smcr_points_way_t *way; /* the counts of this way */
     bool is_back;  /* way 1; false: way 0 */
     uint32_t from; /* position in the chain of the point that packets of the way pass first */

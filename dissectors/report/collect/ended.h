@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     const smcr_conn_t *conn; /* the connection, or the half of it that is known from RoCE */
     const char *interface;   /* interface that captured its first packet; NULL: not known */
-    smcr_collection_end_t end;
+    smcr_collection_end_t end; /* whether it has ended, is given up, or is open */
     int client;              /* side of the client in the link group; 0 if it is not known */
     bool is_part;            /* the collection has let go of earlier packets of the connection, when
                                 it was given up */

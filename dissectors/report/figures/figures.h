@@ -167,7 +167,7 @@ typedef void smcr_figure_make_t(const smcr_figure_maker_t *maker, void *entry, c
  * entries takes little memory. Pointers to such an entry must not be kept, nor to its texts and
  * lists. */
 struct smcr_figure_maker {
-    smcr_figure_make_t *make;
+    smcr_figure_make_t *make; /* fills in an entry from its source */
     const smcr_figure_description_t *description; /* kind of the entries */
     const void *context;     /* what `make` needs besides the source; NULL: nothing */
     void *entry;             /* the entry that was made last */

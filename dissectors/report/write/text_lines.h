@@ -10,7 +10,7 @@
 #define SMCR_TEXT_INDENT 2
 
 typedef struct {
-    GString *text;
+    GString *text; /* the page, to which lines are appended */
     const smcr_entry_report_t *report; /* the report that is written */
     wmem_allocator_t *scope; /* memory pool that owns the texts of the page */
     glong width;             /* width of the page, characters */

@@ -212,9 +212,11 @@ ring_of(const smcr_conn_t *conn, int owner)
     return (smcr_ring_t){reader->size, conn->lgr->base[owner]};
 }
 
-/* Why the cursor is impossible. A cursor that goes back is no fault after a move to another link,
- * since the sender may send earlier messages once more. A cursor that advances by more than a round
- * is no fault if packets are missing, or if the cursors of the last message were impossible. */
+/* Why the cursor is impossible. A cursor that goes back is no fault in two cases: 1. after a move
+ * to another link, since the sender may send earlier messages once more; 2. in the sender's first
+ * captured message, if packets are missing before it. A cursor that advances by more than a round
+ * is no fault in three cases: 1. packets are missing; 2. the cursors of the last message were
+ * impossible; 3. immediate data of unknown meaning may be messages (`immediate` of the group). */
 static smcr_ring_fault_t
 fault_of(const succession_t *message, const cursors_t *cursors, const smcr_ring_t *ring)
 {

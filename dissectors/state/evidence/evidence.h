@@ -20,8 +20,8 @@
  * since    Proven: "message", and no packet of the flow is missing after a point of the flow.
  *          Not proven: the point is not set, or is in the flow of another link.
  *
- * link     Proven: "message", and no packet of either direction of the link is missing.
- *          Not proven: no message announced the first PSN of a queue pair.
+ * link     Proven: "message", no packet of either direction of the link is missing, and the
+ *          capture is in order. Not proven: no message announced the first PSN of a queue pair.
  *
  * group    Proven: "link" for each link of the group, and its first contact is captured.
  *          Not proven: the capture starts later, a link has no packet, or a link is forgotten.
@@ -133,7 +133,8 @@ bool smcr_evidence_holds(const smcr_point_t *point);
 
 /* Upper bound of the bytes that WRITEs between the point and `psn` of the flow to `qp` have written
  * without a known position in a stream: WRITEs that are missing, and captured WRITEs without a
- * position. UINT64_MAX: no bound is known. */
+ * position. If the point is in the flow of another link, and no packet of the two flows is missing:
+ * 0. UINT64_MAX: no bound is known. */
 uint64_t smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
 /* Whether the capture has at least one packet to the queue pair. If false, this direction is
@@ -432,7 +433,8 @@ smcr_evidence_cursors_t smcr_evidence_of_cursors(const smcr_arrival_t *arrival,
 /* Whether the arriving WRITE certainly leaves a gap in the stream, which a correct writer never
  * does. `skipped`: bytes between the end of the last WRITE with a position and this WRITE.
  * `unseen`: upper bound of the bytes of WRITEs without a position (smcr_evidence_unseen_bytes()).
- * false also if the last WRITE, a move of the writer, or the RMB is not certain. */
+ * false also in three cases: 1. the writer has moved to another link; 2. it is not known where data
+ * begin in the element; 3. a packet may be missing since the last WRITE with a position. */
 bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                              uint64_t skipped, uint64_t unseen);
 
@@ -484,12 +486,13 @@ smcr_doubt_t smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t 
  * first PSN on. */
 smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
 
-/* link: the condition "message", and whether no request of either side of the link is missing. */
+/* link: the condition "message", whether no request of either side of the link is missing, and
+ * whether the capture is in order. */
 smcr_doubt_t smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link);
 
 /* group: the condition "link" for each link of the group, and whether the first contact of the
- * group is captured. A link without packets gives SMCR_DOUBT_ABSENT. Rejected links do not
- * count. */
+ * group is captured and no link of the group is forgotten (`oldest_kept_link`). A link without
+ * packets gives SMCR_DOUBT_ABSENT. Rejected links do not count. */
 smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
 /* ---- messages that a host has seen ---- */
@@ -578,8 +581,9 @@ smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *
 
 /* later: the claim that the receiver of the packet has not sent, before the packet, a CDC message
  * that causes a certain event. The claim is refuted if the event comes within SMCR_TIME_DISORDER
- * after the packet: then the capture may have the packet and the message in the wrong order.
- * `*when`: time of the event, nanoseconds since the epoch; 0: not yet. */
+ * after the packet: then the capture may have the packet and the message in the wrong order. If the
+ * capture is out of order, the result is SMCR_DOUBT_PLACE without a claim. `*when`: time of the
+ * event, nanoseconds since the epoch; 0: not yet. */
 smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                               const uint64_t *when);
 

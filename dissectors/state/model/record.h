@@ -639,8 +639,8 @@ smcr_record_cdc_rare_t *smcr_record_cdc_make_rare(smcr_state_t *state, smcr_reco
 
 /* An LLC message, and the link that carries it. */
 typedef struct {
-    const smcr_arrival_t *arrival;
-    const smcr_llc_t *llc;
+    const smcr_arrival_t *arrival; /* the packet that carries the message */
+    const smcr_llc_t *llc; /* the decoded message */
     uint8_t type;      /* type of the message: enum smcr_llc_type, of version 1 */
     uint32_t key;      /* number made of the part of the request that its response echoes
                           (llc_flow.c). 0: messages of this type have no such part; also 0 in the

@@ -14,7 +14,7 @@
 /* Key of a table of sockets: a number of the host with this GID. The number is a token or a
  * producer cursor. */
 typedef struct {
-    uint64_t number;
+    uint64_t number; /* the token, or the producer cursor as one number */
     uint8_t gid[SMCR_GID_LENGTH]; /* GID of the host, in network byte order */
 } smcr_socket_key_t;
 

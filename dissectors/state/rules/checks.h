@@ -11,9 +11,9 @@
 
 /* A CDC message, and the two sides of its connection in their state before the message. */
 typedef struct {
-    const smcr_conn_side_t *sender;
-    const smcr_conn_side_t *receiver;
-    const smcr_cdc_t *cdc;
+    const smcr_conn_side_t *sender;   /* side that sends the message */
+    const smcr_conn_side_t *receiver; /* the other side */
+    const smcr_cdc_t *cdc;            /* the decoded message */
     const smcr_evidence_cursors_t *cursors; /* cursors of the message, compared with the cursors in
                                                the sender's last message; NULL at
                                                SMCR_RULES_ARRIVES */

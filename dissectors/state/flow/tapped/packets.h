@@ -15,7 +15,7 @@
 
 /* What the state needs of a packet of the tap. */
 typedef struct {
-    smcr_conn_t *conn;
+    smcr_conn_t *conn;  /* connection of the packet */
     unsigned sender;    /* role of the sender */
     uint32_t interface; /* interface of the capture file */
     bool is_smcd;       /* the connection uses SMC-D: its messages have no sequence number and no
