@@ -40,7 +40,9 @@ def project_version():
 def build():
     """A tar file with all that plugin/package makes, and what it prints."""
     with tempfile.TemporaryDirectory() as folder:
-        kinds = ["--archive", "--profile", *(["--deb"] if shutil.which("dpkg-deb") else [])]
+        kinds = ["--archive", "--profile"]
+        kinds += ["--deb"] if shutil.which("dpkg-deb") else []
+        kinds += ["--rpm"] if shutil.which("rpmbuild") else []
         with tempfile.TemporaryDirectory() as builders:
             environment = os.environ | {"PATH": path_of_builders(pathlib.Path(builders, "bin"))}
             printed = output(TOP / "plugin" / "package", *kinds, folder, env=environment)
@@ -55,7 +57,7 @@ def build():
 
 @pytest.fixture(scope="module")
 def packages(bed):
-    """{"deb": path, "gz": path, "zip": path}; built once for all."""
+    """{"deb": path, "rpm": path, "gz": path, "zip": path}; built once for all."""
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(bed.keep("plugin/package", build))) as tar:
             tar.extractall(folder)
@@ -168,6 +170,47 @@ def test_lintian_finds_nothing(packages):
     )
     tags = [each for each in result.stdout.splitlines() if ALL or ": hardening-no-" not in each]
     assert (result.returncode, tags) == (0, []), result.stderr
+
+
+# ---- the RPM package ----
+
+
+@needs_dpkg
+@pytest.mark.skipif(not shutil.which("rpmbuild"), reason="no rpmbuild")
+def test_rpm_has_what_the_debian_package_has(packages, root):
+    """But for what each of the two systems asks for. It names neither the time nor the machine of
+    its build, and asks for the library of this Wireshark."""
+
+    def asked(*options):
+        return output("rpm", "-qp", *options, packages["rpm"]).splitlines()
+
+    plugin = next(root.rglob("smcr.so"))
+    library = re.search(rb"libwireshark\.so\.\d+", plugin.read_bytes()).group().decode()
+    assert any(each.startswith(library) for each in asked("--requires"))
+    (said,) = asked("--queryformat", "%{BUILDHOST} %{BUILDTIME}\n")
+    assert said == f"localhost {output('git', '-C', TOP, 'log', '-1', '--format=%ct').strip()}"
+    own = re.compile(
+        r"(DEBIAN|usr/lib/\.build-id|usr/share/lintian|usr/share/licenses)\b"
+        r"|.*/(README\.Debian|copyright|changelog|changelog\.Debian)$"
+    )
+    there, expected = (
+        {re.sub(r"\.gz$", "", each.lstrip("/")) for each in names}
+        for names in (asked("--list"), files(root))
+    )
+    there, expected = ({each for each in all_ if not own.match(each)} for all_ in (there, expected))
+    folders = {each for each in there if (root / each).is_dir()}
+    assert there - folders == expected, there ^ expected
+
+
+@pytest.mark.skipif(not shutil.which("rpmlint"), reason="no rpmlint")
+def test_rpmlint_finds_nothing(packages):
+    folder = TOP / "plugin" / "rpm"
+    words = ["rpmlint", "--config", folder / "rpmlint.toml", folder / "wireshark-smcr.spec"]
+    printed = output(*words, *([packages["rpm"]] if "rpm" in packages else []))
+    assert " 0 errors, 0 warnings" in printed, printed
+
+
+# ---- the metadata ----
 
 
 @pytest.mark.skipif(not shutil.which("appstreamcli"), reason="no appstreamcli")
