@@ -34,6 +34,15 @@ def test_rooms_are_documented():
     assert text == rooms.document(text), "docs/architecture.md is stale: tests/rooms-doc writes it"
 
 
+def test_both_forges_ask_the_same_of_an_issue():
+    """GitHub's template has a head of its own."""
+    github, gitlab = (
+        (TOP / folder / "wrong-output.md").read_text(encoding="utf-8")
+        for folder in (".github/ISSUE_TEMPLATE", ".gitlab/issue_templates")
+    )
+    assert github.split("\n---\n")[1] == gitlab and "smcr.anonymous:TRUE" in gitlab
+
+
 def test_every_test_holds_a_property():
     """Each file of tests is in the map, and contributing.md has the map's rows."""
     files = {
