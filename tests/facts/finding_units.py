@@ -169,6 +169,7 @@ UNITS = {
     "refused": Terms("smcr.nak.code"),
     "no_receive_buffer": Terms("smcr.rnr_nak"),
     "loss": AGAIN,
+    "naks_alone": A_FRAME,
     "timeouts": AGAIN,
     "repeats": AGAIN,
     "answered_twice": AGAIN,

@@ -13,6 +13,8 @@ import report_reader
 import report_runs
 import wire
 from bed import captures
+from scapy.layers.inet import IP
+from scapy.utils import PcapNgReader, wrpcap
 
 FIN = 1
 PROPOSAL, ACCEPT, CONFIRM = 1, 2, 3
@@ -411,6 +413,39 @@ def test_one_direction_of_roce_is_no_port_left_out(tshark, scratch):
     found = report(tshark, write(scratch, name, half))
     assert "one_sided" in kinds_of(found)
     assert "no_roce" not in kinds_of(found)
+
+
+ONE_SIDED = {
+    # (capture, host): kinds of findings; of the host's packets nothing else is captured
+    ("nak-loss-after-capture", "10.0.0.1"): {"repeats", "one_sided"},
+    ("nak-loss-after-capture", "10.0.0.2"): {"repeats", "naks_alone", "one_sided"},
+    ("nocm-perftest", "10.0.0.1"): {"one_sided"},
+    ("nocm-perftest", "10.0.0.2"): {"one_sided"},
+    ("rnr-nak", "10.0.0.1"): {"not_heard"},
+    ("rnr-nak", "10.0.0.2"): {"no_receive_buffer", "one_sided"},
+    ("cnp-np-cm", "10.0.0.1"): {"congestion", "one_sided"},
+    ("cnp-np-cm", "10.0.0.2"): {"congestion", "one_sided"},
+}
+
+
+def test_one_direction_of_other_roce(tshark, scratch):
+    """The page says so, and what the packets of this direction prove: NAKs for packets that are
+    not captured, in particular. It calls nobody silent."""
+    for (name, host), kinds in ONE_SIDED.items():
+        path = scratch / f"{name}-{host}.pcap"
+        with PcapNgReader(str(report_runs.PATHS[name])) as reader:
+            wrpcap(str(path), [each for each in reader if IP in each and each[IP].src == host])
+        found = report_runs.parse(report_runs.print_json(tshark, path, report_runs.ALL_TWO))
+        assert kinds_of(found) == kinds, (name, host)
+        naks = sum(
+            flow["nak"]["psn_sequence"] for flow in found["rdma_flows"] if not flow["rnr_nak"]
+        )
+        alone = [each for each in found["findings"] if each["kind"] == "naks_alone"]
+        assert [each["count"] for each in alone] == [naks] * bool(naks)
+        for each in alone:
+            asked = ("-2", *report_runs.CALM, *report_runs.ALL, "-Y", each["filter"])
+            shown = tshark.show(path, *asked)
+            assert len(shown.splitlines()) == naks == 20
 
 
 # ---- roles ----

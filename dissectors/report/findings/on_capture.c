@@ -196,10 +196,9 @@ filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               flow->dst_qpn, flow->src);
 }
 
-/* A packet in the other direction between the two hosts, of whatever flow, is enough to say that
- * the direction is captured. */
-const smcr_entry_rdma_t *
-smcr_finding_flow_one_sided(const smcr_finder_t *finder)
+/* Returns the directions that the capture has: the text "src → dst" of each captured flow. */
+static wmem_map_t *
+captured_directions(const smcr_finder_t *finder)
 {
     wmem_map_t *directions = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
 
@@ -207,10 +206,74 @@ smcr_finding_flow_one_sided(const smcr_finder_t *finder)
         if (flow->src && flow->dst)
             wmem_map_insert(directions, smcr_words_hosts(finder->scope, flow->src, flow->dst),
                             flow);
+    return directions;
+}
+
+/* A packet in the other direction between the two hosts, of whatever flow, is enough to say that
+ * the direction is captured. */
+const smcr_entry_rdma_t *
+smcr_finding_flow_one_sided(const smcr_finder_t *finder)
+{
+    wmem_map_t *directions = captured_directions(finder);
+
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (is_one_sided(finder, directions, flow))
             return flow;
     return NULL;
+}
+
+/* Returns the number of requests of RC in the flow. */
+static uint64_t
+count_requests(const smcr_entry_rdma_t *flow)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < flow->opcodes.length; i++) {
+        uint8_t opcode = (uint8_t)flow->opcodes.counts[i].opcode;
+        if (opcode >> 5 == 0 && !smcr_ib_operations[opcode].is_response)
+            count += flow->opcodes.counts[i].count;
+    }
+    return count;
+}
+
+/* Whether the flow has requests of RC, and the capture has nothing in the other direction between
+ * its two hosts. A flow with retransmissions has findings of its own, and so has a link of
+ * SMC-R. */
+static bool
+is_unanswered(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
+{
+    bool is_named = flow->kind == SMCR_FIGURE_FLOW_OTHER && flow->src && flow->dst;
+
+    if (!is_named || smcr_figure_or_zero(flow->repeated) || are_all_damaged(flow))
+        return false;
+    return count_requests(flow) &&
+           !wmem_map_contains(directions, smcr_words_hosts(finder->scope, flow->dst, flow->src));
+}
+
+/* Finding: requests, and nothing from the host that gets them. Nothing proves that this host has
+ * answered. The finding describes the flow with the most requests. */
+static void
+find_unanswered(smcr_finder_t *finder)
+{
+    wmem_map_t *directions = captured_directions(finder);
+    const smcr_entry_rdma_t *worst = NULL;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (is_unanswered(finder, directions, flow) &&
+            (!worst || count_requests(flow) > count_requests(worst)))
+            worst = flow;
+    if (!worst)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_SIDED,
+                                           .count = worst->packets,
+                                           .when = worst->first_frame,
+                                           .frames = SMCR_FINDER_FRAMES(finder, worst->last_frame),
+                                           .filter = filter_of_flow(finder, worst)},
+                    "No packet from %s to %s is captured; %s to it, none retransmitted: one "
+                    "direction not captured, or the capture ends early",
+                    worst->dst, worst->src,
+                    smcr_words_things(finder->scope, count_requests(worst), "request"));
 }
 
 /* Finding: one direction is not captured. A port of the switch or of the host was left out. The
@@ -222,8 +285,10 @@ find_one_sided(smcr_finder_t *finder)
 {
     const smcr_entry_rdma_t *first = smcr_finding_flow_one_sided(finder);
 
-    if (!first)
+    if (!first) {
+        find_unanswered(finder);
         return;
+    }
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_SIDED,
                                            .count = first->packets,

@@ -603,6 +603,38 @@ find_naks(smcr_finder_t *finder)
                     smcr_words_things(finder->scope, trouble.count, "NAK"));
 }
 
+/* Adds the NAKs of a flow whose reverse flow, with the packets that they ask for, is not captured.
+ * The packets of a link of SMC-R have findings of their own. After an RNR NAK a receiver may refuse
+ * later packets by NAKs: then nothing was lost. */
+static void
+add_naks_alone(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+               smcr_finding_trouble_t *trouble)
+{
+    bool is_alone = flow->kind != SMCR_FIGURE_FLOW_SMCR && !smcr_finding_flow_peer(finder, flow);
+
+    if (is_alone && !smcr_figure_or_zero(flow->rnr_nak))
+        smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->nak.psn_sequence), 0);
+}
+
+/* Finding: NAKs for packets that are not captured. Each NAK proves that its sender missed a packet
+ * when it came to later ones. */
+static void
+find_naks_alone(smcr_finder_t *finder)
+{
+    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_naks_alone);
+
+    if (smcr_finder_is_filtered(finder))
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NAKS_ALONE,
+                                           .count = trouble.count,
+                                           .when = smcr_finder_notice(finder, "smcr.nak").first,
+                                           .filter = "smcr.nak.code == 0 && !smcr.rdma.peer"},
+                    "%s%s for packets that are not captured: lost, out of order or damaged",
+                    smcr_words_things(finder->scope, trouble.count, "NAK"),
+                    smcr_finding_trouble_hosts(finder, &trouble));
+}
+
 /* ---- the finding of lost packets ---- */
 
 /* Finding: packets were lost, so a reliable queue pair retransmitted them. There are three kinds of
@@ -780,6 +812,7 @@ void
 smcr_finding_on_loss(smcr_finder_t *finder)
 {
     find_lost(finder);
+    find_naks_alone(finder);
     find_answered_twice(finder);
     find_missing(finder);
 }
