@@ -6,12 +6,13 @@ import random
 from collections import deque
 from functools import cache
 
-from carriers import CLIENT, PORTS, SERVER, Link, Pcap, Smcr, Tcp, roce
+from carriers import CLIENT, PORTS, SERVER, Link, Pcap, Smcr, Tcp, llc, roce
 
 CHUNK = 50_000  # bytes that a program writes at once: 48 packets of 1024 bytes and a shorter one
 BODY = 20_000  # bytes of an HTTP response
 TALK = b"0123456789abcdef" * 4
 PER_LINK = 100  # connections of a link group
+PROGRAM_ENDED = 0x00030000  # reason of a DELETE LINK
 
 # Over TCP a scene has as many frames as over SMC-R, but for one in 25: ACKs take the place of CDC
 # messages and of ACKs of RoCE. Short connections send their few bytes in small segments, which are
@@ -147,6 +148,26 @@ def in_one_group(file, count):
         conn.open()
         talk(conn)
         conn.close()
+    return pcap.frames
+
+
+def in_groups(file, count):
+    """Link groups of one connection each, one after the other: the server deletes the group after
+    the connection has closed."""
+    pcap = Pcap(file, tick=1000)
+    for number in range(count):
+        link = Link(pcap, number)
+        conn = Smcr(link, 0, first=True)
+        conn.open()
+        talk(conn)
+        conn.close()
+        for sender in (SERVER, CLIENT):
+            link.send(
+                sender,
+                llc.llc_delete_link(
+                    link=1, reason=PROGRAM_ENDED, all_links=True, reply=sender == CLIENT
+                ),
+            )
     return pcap.frames
 
 

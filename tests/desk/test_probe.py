@@ -4,17 +4,21 @@ ring. All frames are in the lines; what fails is a line, too; what could not be 
 the next run.
 """
 
+import contextlib
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import lines
 import pytest
 from bed import ALL, TIME_LIMIT, TOP, as_user, captures
+from fresh import fresh
 from lines import of_kind
-from network import LINK, count_written, frames_of, until as until_found
+from network import LINK, count_written, descendants, frames_of, until as until_found
 
 FORTY, FRAMES = "6.1-v2-q-forty-conns", 1691
 OF_A_FILE = 400  # frames
@@ -22,7 +26,8 @@ BEGINNING = 100_000  # bytes of the capture: more than the first file, less than
 LOADS = "#!/bin/sh\n[ $1 != -G ] || exec echo smcr.so\n"  # tshark -G plugins
 SLOW = f"{LOADS}sleep 1\n"
 HANGS = f"{LOADS}[ -e hangs ] && exit 3\necho $$ > hangs\nexec sleep 1000\n"  # once
-CAPTURES_FOR = 60 if ALL else 4  # seconds
+CAPTURES_FOR = 600 if ALL else 4  # seconds
+MOST_MEMORY = 400  # MB, of all processes of the probe together
 FAILS = f"{LOADS}echo 'tshark: no more' >&2\nexit 3\n"
 REFUSES = """#!/bin/sh
 echo "Capturing on 'lo'" >&2
@@ -252,9 +257,38 @@ def test_what_could_not_be_written_is_read_by_the_next_run(run):
     assert frames(run.lines()) == 2 * FRAMES and run.files() == []
 
 
+def memory(pid):
+    """MB that a process has now, with all that it has started."""
+    total = 0
+    for folder in (pathlib.Path("/proc", str(pid)), *descendants(pid)):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            total += int((folder / "statm").read_text().split()[1])
+    return total * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class Watch(threading.Thread):
+    """Looks at the memory of a probe until it ends: [(seconds since the start, MB)]."""
+
+    def __init__(self, process):
+        super().__init__(daemon=True)
+        self.process, self.seen, self.start_time = process, [], time.monotonic()
+
+    def run(self):
+        while self.process.poll() is None:
+            self.seen.append((time.monotonic() - self.start_time, memory(self.process.pid)))
+            time.sleep(0.2)
+
+    def most(self, late):
+        """The most in the first half of the time, or in the second (late)."""
+        middle = self.seen[-1][0] / 2
+        return max(mb for second, mb in self.seen if (second > middle) == late)
+
+
+@pytest.mark.timeout(3 * CAPTURES_FOR + 60)
 def test_a_wire_in_a_network_of_its_own(wire, tshark, scratch):
-    """Two hosts' frames go over a link, again and again, while the probe captures there into files
-    of two seconds: each frame that was sent is in the lines of one file."""
+    """Frames of two hosts go over a link, in each round of new hosts, while the probe captures
+    there into files of two seconds. Each frame that was sent is in the lines of one file, and the
+    memory of the probe has a bound."""
     ring, output = scratch / "ring", scratch / "out"
     ring.mkdir()
     for each in (scratch, ring):
@@ -264,19 +298,29 @@ def test_a_wire_in_a_network_of_its_own(wire, tshark, scratch):
         *(tshark, tshark.bed.root / "plugin" / "probe", "-i", LINK, "-d", ring, "-o", output),
         *("-f", "", "-b", "duration:2", "-T", "-osmcr.roce:TRUE"),
     )
+    watch = Watch(probe.process)
+    watch.start()
     until_found(lambda: wire.listener.listeners() > before, "nobody listens")
-    sent, frames_sent = frames_of(captures()[FORTY]), 0
+    sent, frames_sent, rounds = frames_of(captures()[FORTY]), 0, 0
     end = time.monotonic() + CAPTURES_FOR
     while time.monotonic() < end:
-        frames_sent += len(wire.send(sent, speed=2))
+        frames_sent += len(wire.send([fresh(each, rounds) for each in sent], speed=2))
+        rounds += 1
     time.sleep(1)  # dumpcap hands on what it has received twice a second
     probe.process.send_signal(signal.SIGTERM)
     assert probe.end() == 0, probe.errors
+    watch.join()
     found = lines.read(output.read_text(encoding="utf-8"))
+    print(
+        f"{rounds} rounds, {frames_sent} frames, {events(found).count('file')} files, "
+        f"{len(found)} lines; memory at most {watch.most(False):.0f} MB in the first half of the "
+        f"time, {watch.most(True):.0f} MB in the second"
+    )
     assert frames(found) == frames_sent and not list(ring.glob("*.pcapng"))
     assert set(events(found)) == {"start", "file", "stop"} and len(events(found)) >= 4
     stop = of_kind(found, "probe")[-1]["probe"]
     assert (stop["received"], stop["dropped"]) == (frames_sent, 0)
+    assert watch.most(True) < MOST_MEMORY, watch.seen
 
 
 def test_systemd_takes_the_unit(tshark, scratch):
