@@ -167,6 +167,23 @@ rare_timer(scene_t *scene)
     notice(scene, "smcr.packet_retransmitted", NOTE, 34);
 }
 
+/* Two packets were acknowledged twice, and one before its retransmission: all have arrived. */
+static void
+none_lost(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->packets = 1625;
+    flows.data->repeated = 3;
+    flows.data->repeated_after.timeout = 1;
+    flows.data->repeated_after.unknown = 2;
+    flows.data->recovery = wmem_new0(scene->scope, smcr_entry_flow_recovery_t);
+    flows.data->recovery->answered_twice = 2;
+    flows.data->recovery->needless = 1;
+    flows.data->knows_copies = flows.answers->knows_copies = SMCR_FIGURE_YES;
+    notice(scene, "smcr.packet_retransmitted", NOTE, 34);
+}
+
 static void
 silent_and_unread(scene_t *scene)
 {
@@ -258,6 +275,7 @@ static const scene_case_t cases[] = {
     {.name = "answers that a filter hides", .play = filtered, .found = "note repeats 38"},
     {.name = "damaged in the capture", .play = damaged_in_capture, .found = "error wrong_icrc 4"},
     {.name = "two repeats of thousands", .play = rare_timer, .found = "info timeouts 2"},
+    {.name = "repeats of packets that arrived", .play = none_lost, .found = "info answered_twice 3"},
     {.name = "open, silent, and not read", .play = silent_and_unread, .found = "info silent_end 1"},
     {.name = "repeats after the end", .play = ended, .found = "info link_group_ended 1"},
 };

@@ -66,11 +66,13 @@ was_asked_for(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *peer)
            (peer && smcr_figure_or_zero(peer->nak.psn_sequence));
 }
 
-/* Returns the number of retransmissions of the flow, without those in silences of the peer, of
- * which both transmissions arrived; 0 if the flow has lost packets, or if an acknowledgement may be
- * a duplicate. Those in silences count as arrived first. */
+/* Returns the number of packets of the flow that were retransmitted although they had arrived: the
+ * receiver acknowledged the packet before the retransmission, or it acknowledged both
+ * transmissions. Returns 0 if the flow has lost packets, or if an acknowledgement may be a
+ * duplicate. Retransmissions in silences of the peer do not count: nobody had acknowledged their
+ * packets, and they are the first ones that the receiver acknowledges twice. */
 static uint64_t
-answered_twice(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+needless_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
     bool is_known = flow->recovery && knows_copies(flow) && knows_copies(peer);
@@ -80,7 +82,7 @@ answered_twice(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     uint64_t unproven = unproven_packets_of(finder, flow), twice = flow->recovery->answered_twice;
     uint64_t silent =
         smcr_finding_flow_silence(finder, flow) ? smcr_figure_or_zero(flow->silent_repeated) : 0;
-    return MIN(unproven, twice > silent ? twice - silent : 0);
+    return MIN(unproven, flow->recovery->needless + (twice > silent ? twice - silent : 0));
 }
 
 /* Returns the frame of an occurrence; smcr_sorted_key_t. */
@@ -133,13 +135,13 @@ ended_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 
 /* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other
  * findings explain the retransmissions. The number does not include retransmissions after RNR NAKs,
- * and not the last packets of a link group that has ended (find_group_end()), nor those of which
- * both transmissions arrived (find_answered_twice()). */
+ * and not the last packets of a link group that has ended (find_group_end()), nor those
+ * of packets that had arrived (find_needless()). */
 static uint64_t
 lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_causes_t *causes = &flow->repeated_after;
-    uint64_t needless = ended_packets_of(finder, flow) + answered_twice(finder, flow);
+    uint64_t needless = ended_packets_of(finder, flow) + needless_packets_of(finder, flow);
     uint64_t repeats = smcr_figure_or_zero(causes->nak) + smcr_figure_or_zero(causes->read) +
                        unproven_packets_of(finder, flow) + alone_of(flow);
 
@@ -186,7 +188,7 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
         smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, finder->scope);
         if (smcr_finding_flow_silence(finder, flow))
             subtract(&sum.repeated_after, smcr_figure_or_zero(flow->silent_repeated));
-        subtract(&sum.repeated_after, answered_twice(finder, flow));
+        subtract(&sum.repeated_after, needless_packets_of(finder, flow));
         sum.repeated_after.nak += alone_of(flow);
         *naks += peer ? smcr_figure_or_zero(peer->nak.psn_sequence) : 0;
     }
@@ -674,23 +676,61 @@ find_lost(smcr_finder_t *finder)
 
 /* ---- needless retransmissions ---- */
 
-/* Adds the retransmissions of the flow of which both transmissions arrived, and the time of its
- * slowest message. */
+/* Adds the retransmissions of packets of the flow that had arrived, and the time of its slowest
+ * message. */
 static void
-add_answered_twice(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+add_needless(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
                    smcr_finding_trouble_t *trouble)
 {
     if (!is_explained_elsewhere(finder, flow))
-        smcr_finding_trouble_add(trouble, flow, answered_twice(finder, flow), 0);
+        smcr_finding_trouble_add(trouble, flow, needless_packets_of(finder, flow), 0);
+}
+
+/* Whether packets that the finding counts were acknowledged in the capture before they were
+ * retransmitted. */
+static bool
+were_acked_before(const smcr_finder_t *finder)
+{
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+        if (needless_packets_of(finder, flow) && flow->recovery->needless)
+            return true;
+    return false;
+}
+
+/* Returns why packets that had arrived were retransmitted, as the end of a sentence. If each packet
+ * was acknowledged twice, the sender got the first acknowledgement late. An acknowledgement that
+ * comes before the retransmission may be late or lost: the capture does not show what the sender
+ * gets. */
+static const char *
+needless_text(const smcr_finder_t *finder, uint64_t count)
+{
+    if (!were_acked_before(finder))
+        return "retransmitted without need: the receiver acknowledged each packet and its "
+               "retransmission, so no data was lost";
+    return count == 1 ? "retransmitted although it had arrived: no data was lost, but its "
+                        "acknowledgement was late, or lost after the capture point"
+                      : "retransmitted although they had arrived: no data was lost, but "
+                        "acknowledgements were late, or lost after the capture point";
+}
+
+/* Returns the end of the sentence: how long the slowest message took. If each packet was
+ * acknowledged twice, the path or the receiver has taken that time. */
+static const char *
+slowest_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+{
+    if (were_acked_before(finder))
+        return smcr_finding_trouble_slowest(finder, trouble);
+    return wmem_strdup_printf(finder->scope, "; path or receiver took up to %s",
+                              smcr_words_duration(finder->scope, trouble->slowest));
 }
 
 /* Finding: packets were retransmitted, and none of them was lost. The receiver acknowledged both
- * transmissions, the first one only after the retransmission. So the path or the receiver's host
- * took longer than the timer of the sender. */
+ * transmissions, or the first one before the retransmission. So acknowledgements took longer than
+ * the timer of the sender, or were lost after the capture point. */
 static void
-find_answered_twice(smcr_finder_t *finder)
+find_needless(smcr_finder_t *finder)
 {
-    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_answered_twice);
+    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_needless);
     /* a silence that has delayed messages has a finding of its own */
     bool is_slow = trouble.slowest >= STALL && !count_silences(finder);
     wmem_allocator_t *scope = finder->scope;
@@ -702,19 +742,15 @@ find_answered_twice(smcr_finder_t *finder)
         finder, is_slow ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ANSWERED_TWICE,
                                .count = trouble.count,
-                               .when = first_repeated(finder, answered_twice),
+                               .when = first_repeated(finder, needless_packets_of),
                                .part = part_of_losses(finder),
                                .rank = is_slow ? SMCR_FINDING_BY_LOSS : 0,
                                .cost = is_slow ? trouble.slowest : 0,
                                .filter = "smcr.retransmission"},
-        "%s of %s%s retransmitted without need: the receiver acknowledged each packet and its "
-        "retransmission, so no data was lost%s",
-        smcr_words_number(scope, trouble.count),
+        "%s of %s%s %s%s", smcr_words_number(scope, trouble.count),
         smcr_words_things(scope, trouble.packets, "packet"),
-        smcr_finding_trouble_hosts(finder, &trouble),
-        is_slow ? wmem_strdup_printf(scope, "; path or receiver took up to %s",
-                                     smcr_words_duration(scope, trouble.slowest))
-                : "");
+        smcr_finding_trouble_hosts(finder, &trouble), needless_text(finder, trouble.count),
+        is_slow ? slowest_text(finder, &trouble) : "");
 }
 
 /* ---- packets that are not captured ---- */
@@ -813,6 +849,6 @@ smcr_finding_on_loss(smcr_finder_t *finder)
 {
     find_lost(finder);
     find_naks_alone(finder);
-    find_answered_twice(finder);
+    find_needless(finder);
     find_missing(finder);
 }
