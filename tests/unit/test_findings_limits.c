@@ -275,7 +275,7 @@ static const scene_case_t cases[] = {
     {.name = "answers that a filter hides", .play = filtered, .found = "note repeats 38"},
     {.name = "damaged in the capture", .play = damaged_in_capture, .found = "error wrong_icrc 4"},
     {.name = "two repeats of thousands", .play = rare_timer, .found = "info timeouts 2"},
-    {.name = "repeats of packets that arrived", .play = none_lost, .found = "info answered_twice 3"},
+    {.name = "repeats of what arrived", .play = none_lost, .found = "info answered_twice 3"},
     {.name = "open, silent, and not read", .play = silent_and_unread, .found = "info silent_end 1"},
     {.name = "repeats after the end", .play = ended, .found = "info link_group_ended 1"},
 };
