@@ -181,6 +181,7 @@ keep_proven_stretches(smcr_interval_division_t *division, smcr_timeline_doubt_t 
         division->longest_reader = (smcr_interval_t){{0}, {0}};
     division->longest_full = division->longest_reader;
     division->longest_retransmission = (smcr_interval_t){{0}, {0}};
+    division->filling = 0;
 }
 
 /* Charges SMCR_INTERVAL_IS_MAYBE_TRANSFER to another part. The packets of this time have no

@@ -368,6 +368,8 @@ typedef struct {
                                        division */
     smcr_interval_t full;           /* current stretch that may become `longest_full` */
     smcr_interval_t retransmission; /* current stretch that may become `longest_retransmission` */
+    smcr_interval_t transfer;       /* current stretch of transfer; if a wait for space follows, the
+                                       writer filled the buffer in it */
 } tally_t;
 
 /* Adds the piece to the current stretch, if the whole piece is charged to the parts of the stretch.
@@ -389,6 +391,20 @@ prolong(smcr_interval_t *stretch, smcr_interval_t *longest, const smcr_interval_
         *longest = *stretch;
 }
 
+/* Adds the stretch of transfer before the piece to `filling`, if the piece begins a wait for
+ * space. */
+static void
+count_filling(tally_t *counted, const smcr_interval_piece_t *piece)
+{
+    const uint64_t *share = piece->share;
+    smcr_interval_t none = {{0}, {0}};
+
+    if (share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH])
+        counted->division.filling += smcr_interval_length(counted->transfer);
+    prolong(&counted->transfer, &none, piece,
+            share[SMCR_INTERVAL_IS_TRANSFER] + share[SMCR_INTERVAL_IS_MAYBE_TRANSFER]);
+}
+
 /* Callback of for_each_piece(): adds the piece to the sums in `data`, a tally_t. */
 static void
 count_piece(void *data, const smcr_interval_piece_t *piece)
@@ -405,6 +421,7 @@ count_piece(void *data, const smcr_interval_piece_t *piece)
             share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH]);
     prolong(&counted->retransmission, &division->longest_retransmission, piece,
             share[SMCR_INTERVAL_IS_RETRANSMISSION]);
+    count_filling(counted, piece);
 }
 
 /* ---- settling ---- */

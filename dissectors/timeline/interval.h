@@ -110,6 +110,9 @@ typedef struct {
 typedef struct {
     uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds; the sum is the
                                             whole time */
+    uint64_t filling; /* part of the transfer in which the writer fills the reader's buffer: the
+                         stretches of SMCR_INTERVAL_IS_TRANSFER and SMCR_INTERVAL_IS_MAYBE_TRANSFER
+                         that end when a wait for space begins, nanoseconds */
     smcr_interval_t longest_reader;  /* longest stretch that is charged to
                                         SMCR_INTERVAL_IS_FULL_READER only */
     smcr_interval_t longest_full;    /* longest stretch that is charged only to

@@ -63,7 +63,7 @@ wait_for_space(scene_t *scene, smcr_entry_connection_t *conn, uint64_t full, uin
 
     up->buffer_full_s = full;
     up->reader_s = reader;
-    up->transfer_s = SECOND;
+    up->transfer_s = up->filling_s = SECOND;
     conn->client_to_server.time = up;
     conn->server_to_client.time = wmem_new0(scene->scope, smcr_entry_conn_time_t);
     conn->buffer_bytes.server = 65536;

@@ -404,7 +404,8 @@ test_settled_shares_stay(void)
     g_rand_free(random);
 }
 
-/* However many short waits there are, the long one keeps its begin and its end. */
+/* However many short waits there are, the long one keeps its begin and its end, and the times in
+ * which the buffer was filled add up. */
 static void
 test_long_waits_stay(void)
 {
@@ -412,6 +413,8 @@ test_long_waits_stay(void)
 
     for (uint64_t time = 1000; time < 2000000; time += 1000) {
         uint64_t length = time == 500000 ? 900 : 10;
+        add(&intervals, SMCR_INTERVAL_TRANSFER, time - 5, time + 3);
+        add(&intervals, SMCR_INTERVAL_TRANSFER, time + 950, time + 955); /* no wait follows */
         add(&intervals, SMCR_INTERVAL_FULL, time, time + length);
         add(&intervals, SMCR_INTERVAL_UNREAD, time + 1, time + length);
         smcr_intervals_settle(&intervals, scope, at(time));
@@ -423,6 +426,7 @@ test_long_waits_stay(void)
     g_assert_cmpuint(found.longest_reader.begin.time, ==, 500001);
     g_assert_cmpuint(found.longest_reader.end.time, ==, 500900);
     g_assert_cmpuint(found.longest_full.begin.frame, ==, 500001);
+    g_assert_cmpuint(found.filling, ==, 1999 * 5);
     forget(&intervals);
 }
 

@@ -244,16 +244,17 @@ find_worst_wait(const smcr_finder_t *finder, const wait_t *told, unsigned told_c
 }
 
 /* Returns the size of a buffer that the writer would not fill, bytes. The writer fills the present
- * buffer in the time `transfer_s`, and waits for space in `full_time`. To write at the same rate
- * all the time, it would need a buffer of size * (transfer_s + full_time) / transfer_s. Linux
- * rounds sizes up to powers of two. Example: a writer that fills 64 KiB in 1 ms and waits 3 ms
- * would need 256 KiB. If the size of all data of the direction is known, a buffer of this size
- * suffices. */
+ * buffer in the time `filling_s`, and waits for space in `full_time`. To write at the same rate all
+ * the time, it would need a buffer of size * (filling_s + full_time) / filling_s. A transfer that
+ * no wait for space follows does not count: small requests do not show the rate. Linux rounds sizes
+ * up to powers of two. Example: a writer that fills 64 KiB in 1 ms and waits 3 ms would need 256
+ * KiB. If the size of all data of the direction is known, a buffer of this size suffices.
+ */
 static uint64_t
 needed_buffer_size(const wait_t *wait)
 {
     const smcr_entry_conn_time_t *time = wait->figures->time;
-    uint64_t size = wait->buffer_size, sending = MAX(time->transfer_s, wait->full_time / 64);
+    uint64_t size = wait->buffer_size, sending = MAX(time->filling_s, wait->full_time / 64);
     double needed = (double)size * (double)(sending + wait->full_time) / (double)MAX(sending, 1);
 
     if (wait->figures->lacks_bytes == SMCR_FIGURE_NO)

@@ -544,6 +544,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
         .reader_s = share[SMCR_INTERVAL_IS_FULL_READER],
         .retransmission_s = retransmitted,
         .transfer_s = share[SMCR_INTERVAL_IS_TRANSFER],
+        .filling_s = MIN(direction->division.filling, share[SMCR_INTERVAL_IS_TRANSFER]),
         .unknown_s = share[SMCR_INTERVAL_IS_UNKNOWN] + maybe_answer + (is_ready ? 0 : connecting),
     };
     entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown + maybe_answer;
