@@ -369,6 +369,22 @@ def roce_blocked(capture):
     again(capture, last, times=5)
 
 
+def outage(capture):
+    """No RoCE packet passes for 2 s, in both directions. The server has an acknowledgement missing,
+    too, so it retransmits, and only the last of its retransmissions passes."""
+    connection = begun(capture)
+    talk(connection)
+    message = len(capture.frames) + 1
+    connection.cdc("server")
+    again(capture, burst(connection, 1000), times=5)
+    connection.group.links[1].ack("server")
+    again(capture, [message], wait=0.002)
+    connection.group.links[1].ack("client")
+    talk(connection)
+    end(connection)
+    numbered(capture)
+
+
 def device_gone(capture):
     """The server's host has no RoCE device any more: it answers each packet with an ICMP error."""
     connection = begun(capture)
@@ -1195,6 +1211,7 @@ SCENES = {
         "programs_pause_v1",
         "dead_host",
         "roce_blocked",
+        "outage",
         "device_gone",
         "undelivered",
         "dead_module",

@@ -271,6 +271,9 @@ smcr_collect_silence_is_long(const smcr_collect_silence_t *silence)
 void smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_when_t when, const smcr_tap_t *packet);
 
+/* Whether a long silence of the peer (SMCR_COLLECT_LONG_SILENCE) lasted beyond `frame`. */
+bool smcr_collect_flow_times_was_silent(const smcr_collect_flow_times_t *times, uint32_t frame);
+
 /* Takes the next packet of the reverse flow: it ends a silence of the peer. Memory is allocated in
  * `scope`. */
 void smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,

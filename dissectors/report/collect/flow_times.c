@@ -297,6 +297,18 @@ is_in_past_silence(const smcr_collect_flow_times_t *times, uint32_t frame)
     return false;
 }
 
+/* Looks at the silence that has not ended, and at the last long one that has. */
+bool
+smcr_collect_flow_times_was_silent(const smcr_collect_flow_times_t *times, uint32_t frame)
+{
+    unsigned count = times->long_frames ? wmem_array_get_count(times->long_frames) : 0;
+    const smcr_collect_silent_frames_t *past =
+        count ? wmem_array_index(times->long_frames, count - 1) : NULL;
+    bool is_open = smcr_collect_silence_is_long(&times->silent);
+
+    return (past && past->last > frame) || (is_open && times->silent.time.end.frame > frame);
+}
+
 /* Whether the frame, which retransmits a packet, is in a long silence of the receiver of the flow
  * `which`. */
 static bool

@@ -201,6 +201,20 @@ count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
         (*counts[checked - 1])++;
 }
 
+/* Returns the time of the first transmission of a retransmitted packet, nanoseconds. Returns 0 if
+ * it is not known for how long the sender's timer ran: the sender's host was silent for long
+ * meanwhile, so earlier retransmissions may have been lost upstream of the capture point. */
+static uint64_t
+timer_since(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
+            const smcr_record_t *record)
+{
+    if (!record->first_time) /* no retransmission */
+        return 0;
+    const smcr_collect_followed_t *back = smcr_collect_followed_peer(collection, flow);
+    bool was_silent = back && smcr_collect_flow_times_was_silent(&back->times, record->first_frame);
+    return was_silent ? 0 : record->first_time;
+}
+
 /* Takes a request of a reliable connection for the flow's recovery. Responses and duplicates are
  * ignored. */
 static void
@@ -215,7 +229,7 @@ take_recovery(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_wh
                                        .missing = record->missing_before,
                                        .is_read = roce->opcode == SMCR_RC_READ_REQUEST,
                                        .was_acked = record->was_acked,
-                                       .first_time = record->first_time,
+                                       .first_time = timer_since(collection, flow, record),
                                        .step = record->step};
 
     if (roce->opcode >= SMCR_RC_OPCODES || smcr_ib_operations[roce->opcode].is_response)
