@@ -27,7 +27,7 @@
 #define LEAST_STEP SMCR_TIME_SECOND /* smallest step back that counts, nanoseconds */
 #define RECENT_FRAMES 32   /* a step goes back before the times of so many frames */
 #define STEPS_MOST 64      /* maximum number of steps of a file; later ones are not corrected */
-#define INTERFACES_MOST 16 /* interfaces with a higher index are not corrected */
+#define INTERFACES_MOST 16 /* steps are searched on interfaces 0 to 15 only */
 
 /* A change of the correction of one interface. */
 typedef struct {

@@ -127,7 +127,8 @@ smcr_show_rejection(const smcr_record_cm_t *note)
 }
 
 /* Adds the connection of the message to the Info column, since several connections may be set up at
- * the same time. Raises an expert item if the message refuses the connection. */
+ * the same time. If the message refuses the connection and is no retransmission, raises an expert
+ * item, and writes the reason into the Info column. */
 static void
 show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {

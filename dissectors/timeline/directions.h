@@ -110,9 +110,9 @@ typedef struct {
     smcr_interval_t last_wait;         /* last wait of the writer for space that has ended; end
                                           frame 0: none */
     bool reports_blocked; /* the writer's last CDC message has the flag "writer blocked" */
-    /* data of the writer have found no space in the buffer since this packet, and the reader has
-     * sent no message since then; if the data ended a wait for space: the start of this wait. Frame
-     * 0: the data have found space */
+    /* first packet since which data of the writer exceeds the known space in the buffer, or, if
+     * that packet ended a wait for space, the start of this wait. Frame 0: no such data since the
+     * reader's last message */
     smcr_when_t no_space_since;
     smcr_timeline_unread_t unread;     /* unread data in the reader's receive buffer */
     /* points to the acknowledgement of a CDC message that filled the buffer; NULL: no such message,

@@ -67,8 +67,8 @@ note_last_write(const smcr_timeline_step_t *step, smcr_timeline_writer_t *writer
 }
 
 /* Notes in the timeline of the writer that the WRITE packet of `step` carries data. `range`: place
- * of the data in the stream. `sent`: what is kept of the packet. `is_in_order`: no packet is
- * missing before the packet. */
+ * of the data in the stream. `sent`: entry of the packet for the list of packets in
+ * flight. `is_in_order`: no packet is missing before the packet. */
 static void
 note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
              const smcr_timeline_sent_t *sent, bool is_in_order)
@@ -90,9 +90,9 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
         smcr_timeline_note_rewritten(writer, record->link, range.position);
 }
 
-/* Takes in the data of a WRITE packet. `sent`: what is kept of the packet, which is kept in flight
- * if it begins or ends a request, or if no other packet is in flight. `is_in_order`: no packet is
- * missing before the packet. */
+/* Takes in the data of a WRITE packet. `sent`: entry of the packet for the list of packets in
+ * flight. It is added if the packet begins or ends a request, or if the list is empty.
+ * `is_in_order`: no packet is missing before the packet. */
 static void
 take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool is_in_order)
 {
@@ -112,7 +112,7 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
         smcr_timeline_send(step, sent);
 }
 
-/* Takes in a WRITE packet. `sent`: what is kept of the packet. */
+/* Takes in a WRITE packet. `sent`: entry of the packet for the list of packets in flight. */
 static void
 take_write(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
 {

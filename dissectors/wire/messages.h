@@ -76,7 +76,7 @@ typedef struct {
     uint8_t hop_limit;   /* TTL or hop limit of the IP header; set with `has_ecn` or
                             `was_fragmented` */
     bool has_ecn;        /* `ecn` is set */
-    uint8_t ecn;         /* ECN codepoint of the IP header or GRH, enum smcr_wire_ecn; set with
+    uint8_t ecn;         /* ECN codepoint of the IP header, enum smcr_wire_ecn; set with
                             `has_ecn` */
     smcr_ib_outer_t outer; /* VLANs and tunnels of the packet */
     uint8_t icrc;        /* 0: the ICRC was not checked; otherwise 1 plus the value of

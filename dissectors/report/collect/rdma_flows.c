@@ -255,10 +255,11 @@ is_data(const smcr_ib_headers_t *roce)
            roce->opcode != SMCR_IB_CNP;
 }
 
-/* Counts a CNP of the flow, which slows the sender of the reverse flow down. */
+/* Takes a CNP of the flow for the times between CNPs, and for the reaction of the reverse flow's
+ * sender, which it slows down. count_packet() counts the CNP. */
 static void
-count_cnp(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
-          const smcr_ib_headers_t *roce)
+take_cnp(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
+         const smcr_ib_headers_t *roce)
 {
     smcr_collect_followed_t *slowed = smcr_collect_followed_peer(collection, flow);
     smcr_classes_pacing_t *pacing = pacing_of(collection);
@@ -304,7 +305,7 @@ count_congestion(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr
                  const smcr_ib_headers_t *roce)
 {
     if (roce->opcode == SMCR_IB_CNP)
-        count_cnp(collection, flow, when, roce);
+        take_cnp(collection, flow, when, roce);
     else if (is_data(roce))
         smcr_classes_reaction_take(&flow->reaction, &flow->figures.reaction, collection->scope,
                                    when, roce);

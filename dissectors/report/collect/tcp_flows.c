@@ -590,7 +590,8 @@ make_entry(const smcr_figure_maker_t *maker, void *made, const void *source)
     smcr_congestion_tcp_direction_report(&direction[DOWN], &entry->down, maker->scope);
 }
 
-/* The list has facts in place of entries until its maker makes each of them. */
+/* The list is in the ascending order of tcp.stream, as smcr_collect_tcp_flows_all() returns it. It
+ * has facts in place of entries until its maker makes each of them. */
 void
 smcr_collect_tcp_flows_report(const smcr_collect_t *collection, bool only_over,
                               smcr_figure_list_t *list, wmem_allocator_t *scope)

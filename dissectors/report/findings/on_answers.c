@@ -564,7 +564,7 @@ typedef struct {
     uint64_t count;   /* number of answers */
     uint64_t sum;     /* sum of their times, nanoseconds */
     uint64_t max;     /* time of the slowest answer, nanoseconds */
-    bool is_of_other; /* they are the answers on other connections of the same server */
+    bool is_of_other; /* the answers are those on other connections of the same server */
 } answers_t;
 
 /* Adds the answers on the connection. */

@@ -611,7 +611,7 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
 
 /* Whether the flow is left from before the capture: no connection that began in the capture used
  * its link group. Its trouble is not that of the connections which the capture shows from their
- * begin. */
+ * begin. A flow without a known link group counts as left over. */
 static bool
 is_left_over(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

@@ -23,8 +23,8 @@ smcr_listeners_t *smcr_listeners_new(const char *filter, smcr_listeners_draw_t *
                                      char **error);
 void smcr_listeners_free(smcr_listeners_t *listeners);
 
-/* Whether the listeners of one report exist, and of no other report, and the first pass collects
- * nothing for smcr.finding. */
+/* Whether exactly one report has listeners, and no data is collected for smcr.finding. Then records
+ * and connections may be forgotten. */
 bool smcr_listeners_are_of_one(void);
 
 /* The functions of a writer that writes while frames come. `context`: from

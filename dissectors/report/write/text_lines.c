@@ -54,7 +54,8 @@ smcr_text_item(const smcr_text_page_t *page, const char *mark, glong indent, con
     }
 }
 
-/* Text that does not fit into one line continues in indented ones (smcr_text_item()). */
+/* Text that does not fit into one line continues in indented ones (smcr_text_item()). The mark is
+ * SMCR_TEXT_INDENT blanks. The text is not empty: an empty text would not end the line. */
 void
 smcr_text_line(const smcr_text_page_t *page, const char *format, ...)
 {

@@ -261,11 +261,12 @@ asks_for_link(uint8_t type)
     return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_REQ_ADD_LINK;
 }
 
-/* Whether the message is a client's request to add or delete a link that crosses the server's own
- * request for such a change. The server's request then also answers the client's request, though it
- * came first (3.5.5.3.1, 3.5.5.3.2). If so, reports the crossing. */
+/* Reports the crossing if the message is a client's request to add or delete a link that crosses
+ * the server's own request for such a change. The server's request then also answers the client's
+ * request, though it came first (3.5.5.3.1, 3.5.5.3.2). Returns whether it crosses; the caller then
+ * opens no exchange for the client's request. */
 static bool
-crosses_server(const smcr_exchange_message_t *message)
+report_crossing_of_server(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_lgr_t *lgr = message->lgr;
@@ -510,7 +511,7 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
     const smcr_arrival_t *arrival = message->arrival;
     bool disordered = arrival->state->is_out_of_order;
 
-    if (crosses_server(message))
+    if (report_crossing_of_server(message))
         return;
     bool answered =
         came_after_response(message) || (disordered && !smcr_doubt_is_in_time(arrival));

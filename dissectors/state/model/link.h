@@ -162,7 +162,8 @@ struct smcr_link {
                                none */
     uint32_t confirm_frame; /* frame of the first CONFIRM LINK request; 0: none */
     uint32_t deleted_frame; /* frame of the DELETE LINK that ended the link; 0: none */
-    uint32_t delete_reason; /* reason code of DELETE LINK (A.3.4); 0: not known */
+    uint32_t delete_reason; /* reason code of the last DELETE LINK that named the link, also of a
+                               client's request (A.3.4); 0: none came, or it is not known */
 
     /* ---- its place among others ---- */
     struct smcr_rules_links_link *rules; /* what state/rules/ keeps of the link; NULL: nothing */

@@ -166,16 +166,16 @@ find(const smcr_state_t *state, const smcr_told_socket_t *told)
 }
 
 /* Notes which receive buffers are full in the report `told`. A buffer is full if its reader has
- * consumed none of the bytes in it. Nothing is noted after the connection has had packets, since
- * packets show more than reports. */
+ * consumed none of the bytes in it. Nothing is noted after the connection of the socket was
+ * found, since its packets show more than reports; nor of a report from a file. */
 static void
 note_full(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t when)
 {
     const smcr_cursor_t prod[] = {told->rx_prod, told->tx_prod};
     const smcr_cursor_t cons[] = {told->tx_cons, told->rx_cons};
-    bool has_packets = socket->conn || (socket->mirror && socket->mirror->conn);
+    bool has_found_conn = socket->conn || (socket->mirror && socket->mirror->conn);
 
-    if (has_packets || !told->has_conn || told->is_from_file)
+    if (has_found_conn || !told->has_conn || told->is_from_file)
         return;
     for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
         const smcr_ring_t ring = {told->size[end], 0};

@@ -27,9 +27,10 @@ struct smcr_socket {
     smcr_when_t first;           /* frame and time of the first report; frame 0: the report is from
                                     a file */
     uint64_t time;               /* time of the last report, nanoseconds since the epoch */
-    /* by the end that receives, SMCR_TOLD_OWN or SMCR_TOLD_PEER: last report before the first
-     * packet of the connection, if the receive buffer of this end was full in the report; frame 0:
-     * the buffer was not full, or the report is from a file */
+    /* by the end that receives, SMCR_TOLD_OWN or SMCR_TOLD_PEER: last report over netlink
+     * before the connection of the socket was found, if the receive buffer of this end was full in
+     * the report; it may come after packets of the connection. Frame 0: the buffer was not full, or
+     * there is no such report */
     smcr_when_t full[SMCR_TOLD_ENDS];
     smcr_when_t peer_closed; /* first report in which the peer has closed the connection and the
                                 reporting host has not; frame 0: none */

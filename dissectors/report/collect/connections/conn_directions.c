@@ -132,11 +132,14 @@ draw_lanes(smcr_collect_conn_stats_t *counted, int side, const smcr_collect_span
  * the last messages may be missing, or the packets of the link do not show it (link_flows.c):
  * SMCR_FIGURE_UNKNOWN. */
 static uint64_t
-retransmitted_most(const smcr_collect_conn_stats_t *counted, const smcr_timeline_missing_t *missing)
+retransmission_most(const smcr_collect_conn_stats_t *counted,
+                    const smcr_timeline_missing_t *missing)
 {
     if (smcr_collect_conn_is_tapped_smcd(counted->conn))
         return 0;
-    return missing->last[0] || missing->last[1] ? SMCR_FIGURE_UNKNOWN : counted->retransmitted_most;
+    if (missing->last[0] || missing->last[1])
+        return SMCR_FIGURE_UNKNOWN;
+    return counted->retransmission_most;
 }
 
 /* Returns the last packet of the host of `side` on the links of the link group that are not deleted
@@ -154,14 +157,16 @@ last_heard(const smcr_collect_t *collection, const smcr_lgr_t *lgr, int side)
     return last;
 }
 
-/* The time that is divided, up to the last frame of the connection. `is_part`: the last messages
- * may be missing. */
+/* The time that is divided, up to the last frame of the connection. `is_part_in_time`: the last
+ * messages may be missing, and they may have come before the last captured frame. `first` and
+ * `full_since` stay zero: begin_span() sets them. */
 static smcr_collect_span_t
 span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
-        const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection, bool is_part)
+        const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
+        bool is_part_in_time)
 {
     smcr_when_t can_carry = smcr_collect_conn_ready(counted);
-    smcr_timeline_missing_t missing = missing_of(counted, is_part);
+    smcr_timeline_missing_t missing = missing_of(counted, is_part_in_time);
 
     for (int side = 0; side < 2; side++)
         missing.heard[side] = last_heard(collection, counted->conn->lgr, side);
@@ -173,7 +178,7 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
         .connecting_until = can_carry.frame ? can_carry.time : counted->contact.sure_until.time,
         .has_syn = tcp && tcp->syn.frame,
         .missing = missing,
-        .retransmitted_most = retransmitted_most(counted, &missing),
+        .retransmission_most = retransmission_most(counted, &missing),
     };
 }
 

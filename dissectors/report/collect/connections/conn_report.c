@@ -54,7 +54,7 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     smcr_collect_conn_open(collection, counted);
     smcr_collect_conn_open(collection, roce);
     smcr_collect_times_advance(&roce->counts->times, roce->scope, collection->last_taken_frame);
-    roce->retransmitted_most = smcr_collect_link_flows_retransmitted_most(collection, roce);
+    roce->retransmission_most = smcr_collect_link_flows_retransmission_most(collection, roce);
     for (int sender = 0; sender < 2; sender++)
         roce->missing_since[sender] =
             smcr_collect_link_flows_missing_since(collection, roce, sender);

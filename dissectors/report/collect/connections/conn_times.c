@@ -520,7 +520,7 @@ may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
  * bound of a part (`..._most_s`) is the sum of the part and of the unknown time in which the
  * connection may have carried data (may_carry_before()); `unknown_s` may be more. Time that is
  * either a wait for an answer or idle (SMCR_INTERVAL_IS_MAYBE_ANSWER) is only in the bounds of
- * these two parts. For retransmissions, `span->retransmitted_most` limits the upper bound. */
+ * these two parts. For retransmissions, `span->retransmission_most` limits the upper bound. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
                          const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
@@ -551,9 +551,9 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     entry->answer_most_s = entry->answer_s + unknown + maybe_answer;
     entry->buffer_full_most_s = full + unknown;
     entry->retransmission_most_s = retransmitted + unknown;
-    if (span->retransmitted_most != SMCR_FIGURE_UNKNOWN)
+    if (span->retransmission_most != SMCR_FIGURE_UNKNOWN)
         entry->retransmission_most_s = MIN(entry->retransmission_most_s,
-                                           MAX(retransmitted, span->retransmitted_most + before));
+                                           MAX(retransmitted, span->retransmission_most + before));
     entry->transfer_most_s = entry->transfer_s + unknown;
     return entry;
 }

@@ -80,8 +80,8 @@ typedef struct {
      * packet of the connection (smcr_collect_times_full_since()); frame 0: none */
     smcr_when_t full_since[2];
     smcr_timeline_missing_t missing; /* packets of the connection that may be missing */
-    uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
-                                    SMCR_FIGURE_UNKNOWN: not known */
+    uint64_t retransmission_most; /* longest time that retransmissions may have taken, nanoseconds;
+                                     SMCR_FIGURE_UNKNOWN: not known */
 } smcr_collect_span_t;
 
 /* Adds the connection's next RoCE packet to the timeline in `times`. `gaps`: what the capture has

@@ -101,8 +101,8 @@ typedef struct smcr_collect_conn_stats {
                                               opened (report/packed/) */
     smcr_collect_link_use_t *first_use;    /* first link that the connection has used; NULL: none */
     smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
-    uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
-                                    SMCR_FIGURE_UNKNOWN: not known. Set when the report is made */
+    uint64_t retransmission_most; /* longest time that retransmissions may have taken, nanoseconds;
+                                     SMCR_FIGURE_UNKNOWN: not known. Set when the report is made */
     /* by sender: smcr_collect_link_flows_missing_since(). Set when the report is made */
     smcr_when_t missing_since[2];
     uint64_t clc_bytes[2];                 /* bytes of CLC messages; index: 0 from the client, 1
@@ -245,8 +245,8 @@ const smcr_collect_link_flows_t *smcr_collect_link_flows_take(smcr_collect_t *co
  * of the link to its retransmission; and as long as missing packets of the link may have been
  * retransmitted. SMCR_FIGURE_UNKNOWN: not known, since packets of the link may be missing at its
  * end or are out of order, or the connection has used several links. */
-uint64_t smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
-                                                    const smcr_collect_conn_stats_t *counted);
+uint64_t smcr_collect_link_flows_retransmission_most(const smcr_collect_t *collection,
+                                                     const smcr_collect_conn_stats_t *counted);
 
 /* Returns the last captured packet of the connection's link before the first packet of `sender`
  * that may be missing after the connection's last captured packet: the packet before a sequence

@@ -49,10 +49,9 @@ typedef struct {
                                  both, TCP and RoCE */
 } pairing_t;
 
-/* Whether the connection is known from RoCE alone, and began in the capture. Returns false if it is
- * not known which side is the server. Returns false also if TCP and RoCE have times of two clocks,
- * or if the capture is in disorder: then the order of packets does not show which halves belong
- * together. */
+/* Whether the connection is known from RoCE alone, and began in the capture. Returns false if TCP
+ * and RoCE have times of two clocks, or if the capture is in disorder: then the order of packets
+ * does not show which halves belong together. */
 static bool
 is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {

@@ -235,8 +235,8 @@ has_open_gap(const smcr_collect_link_flows_t *flows, smcr_when_t end)
 /* An upper bound: what is added may overlap, and nothing that may have delayed the connection is
  * left out. */
 uint64_t
-smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
-                                           const smcr_collect_conn_stats_t *counted)
+smcr_collect_link_flows_retransmission_most(const smcr_collect_t *collection,
+                                            const smcr_collect_conn_stats_t *counted)
 {
     const smcr_collect_link_flows_t *flows = flows_of(collection, counted);
     smcr_interval_t span = {counted->counts->times.timeline.begun, counted->last};

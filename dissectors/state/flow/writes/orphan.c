@@ -182,8 +182,8 @@ take_orphan_of(smcr_qp_t *qp, const smcr_write_t *write)
     return NULL;
 }
 
-/* The place is the one that the packet would have if its first packet had come in time. Bytes that
- * the receiver has not taken in are not handed on. */
+/* Each orphan gets the place that it would have if the first packet of its request had come before
+ * it. Bytes of an orphan that the receiver has not accepted do not go to dissectors. */
 void
 smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
 {

@@ -336,8 +336,8 @@ check_rtokens_of(const smcr_exchange_message_t *message, int side)
 /* Both sides send all RTokens for a new link before the server confirms the link (R-A.3.3-1).
  * CONFIRM LINK breaks the rule if the last continuation of a side has more RTokens left than one
  * message has room for. The next message of this side shows whether a continuation is missing in
- * the capture. */
-SMCR_RULES_LLC(check_told)
+ * the capture. The response to CONFIRM LINK is not checked: it ends the change. */
+SMCR_RULES_LLC(check_rtokens_sent)
 {
     smcr_rules_change_t *change = change_of(message);
 
