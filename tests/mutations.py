@@ -424,8 +424,8 @@ EVERY = [
             "pause-of-another-class",
             "dissectors/report/pause/pause.c",
             "facts/test_pause.py::test_flows_that_stand_still[25]",
-            "    uint8_t lane = header->has_priority ? header->priority : OF_ALL;",
-            "    uint8_t lane = header->has_priority ? 0 : OF_ALL;",
+            "    return header->has_priority ? header->priority : OF_ALL;",
+            "    return header->has_priority ? 0 : OF_ALL;",
         ),
         (
             CLASSES,

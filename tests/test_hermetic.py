@@ -37,6 +37,7 @@ HARMLESS = {
     "ninja",
     "pkg-config",
     "lintian",
+    "appstreamcli",
     "systemd-analyze",
     "convert",
     "bash -n",
