@@ -31,8 +31,8 @@ smcr_flow_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent
  * stop there: a receiver that had discarded the request would have sent a NAK. */
 void smcr_flow_advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on);
 
-/* Takes in a response to the requests of `flow`. A response before the first request is kept until
- * that request comes. */
+/* Takes in a response to the requests of `flow`. The last response before the first request is kept
+ * until that request comes; if the first PSN was announced, it is taken in at once. */
 void smcr_flow_take_response(smcr_flow_t *flow, wmem_allocator_t *scope,
                              const smcr_sent_t *packet);
 

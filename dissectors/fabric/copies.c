@@ -84,8 +84,8 @@ mirrored_distance(const smcr_flow_t *flow)
 #define TIMED_COPIES 8
 
 /* Whether the capture has the flow's packets before and after a router: copies have shown two hop
- * limits. A retransmission has that of its sender, so it is no copy, however soon it comes; and a
- * packet that passes the router late is one. */
+ * limits. Then hop limits decide, not times: a retransmission has the hop limit that the sender
+ * gives all its packets, however soon it comes; a copy has the other one, however late it comes. */
 static bool
 is_captured_beyond_router(const smcr_flow_t *flow)
 {

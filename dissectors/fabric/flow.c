@@ -1,4 +1,5 @@
-/* Judges the packets of a flow by the rules of docs/fabric.md. All PSNs in this file are unwrapped.
+/* Judges the packets of a flow by the rules of docs/fabric.md. PSNs in this file are unwrapped,
+ * except those of smcr_sent_t, and where a comment says "of 24 bits".
  * "New", "late" and "copy" are values of smcr_flow_order_t.
  *
  * Functions call functions of earlier sections, so it is best to read the file from its end.
@@ -513,9 +514,9 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
     return SMCR_FLOW_RECEIVER_WAITS;
 }
 
-/* What the receiver does with a request. If the PSN of the request is directly above the highest
- * PSN of the flow, the sender is not retransmitting lower PSNs. So the receiver has the lower PSNs
- * (see smcr_flow_advance_in_order()). */
+/* What the receiver does with a request. If the request is the next one of the flow
+ * (SMCR_FLOW_IS_NEXT), the sender is not retransmitting lower PSNs. So the receiver has the lower
+ * PSNs that have come (see smcr_flow_advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -545,7 +546,8 @@ request_kind(smcr_flow_order_t order)
 }
 
 /* Whether the IPv4 identification of a retransmission or late packet proves its place in the order
- * in which the sender sent its packets. */
+ * in which the sender sent its packets. False if the flow no longer keeps the first packet with its
+ * PSN. */
 static bool
 has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
                  const smcr_flow_verdict_t *verdict)
@@ -565,7 +567,7 @@ describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
         return;
     smcr_psn_t read = smcr_reads_find(flow->reads, sent->psn);
     sent->reads_again = read != 0;
-    sent->reads_from_within = read != sent->psn;
+    sent->reads_from_within = read && read != sent->psn;
 }
 
 /* Finds the step back that the request belongs to, and records that step in the history of the

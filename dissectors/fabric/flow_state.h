@@ -38,7 +38,8 @@ typedef struct {
                            limit; not counted beyond 4 */
 } smcr_flow_copies_t;
 
-/* The last acknowledgement in the reverse flow before the first request of a flow. */
+/* The last acknowledgement in the reverse flow before the first request of a flow. None is kept if
+ * the first PSN of the flow was announced before. */
 typedef struct {
     bool known;       /* an acknowledgement came before the first request; if false, the other
                          members mean nothing */

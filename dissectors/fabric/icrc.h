@@ -42,7 +42,7 @@ typedef struct {
  *
  * start: the header that `packet` begins with. bth: offset of the BTH, at most
  * SMCR_ICRC_HEADERS_MAX - SMCR_IB_BTH_LENGTH. length: bytes from the first header to the last byte
- * before the ICRC.
+ * before the ICRC. `packet` has so many bytes, and the BTH is whole.
  *
  * Returns the value that Wireshark shows as infiniband.invariant.crc: the first byte on the wire is
  * the highest. */

@@ -41,7 +41,8 @@ typedef struct {
     uint32_t nak;     /* packet: the NAK that asked for the step; ABSENT: none; 0: not looked at */
 } step_t;
 
-#define MAX_STEPS 24
+#define MAX_STEPS 40
+#define READ_OF_ONE(psn) {READ, psn, .length = 1}
 #define MILLISECOND UINT64_C(1000000)
 #define PAUSE (100 * MILLISECOND) /* before what is retransmitted because of a timeout */
 #define ABSENT UINT32_MAX
@@ -198,6 +199,20 @@ static const struct {
                {ACK, 4},
                {.what = READ, .psn = 7, .order = REPEAT, .before = 2, .cause = BY_READ,
                 .length = 129024}}},
+    {.name = "READs asked again that newer READs have made the flow forget", .at_once = true,
+     .steps = {{SEND, 4}, {ACK, 4}, READ_OF_ONE(5), READ_OF_ONE(6), READ_OF_ONE(7),
+               READ_OF_ONE(8), READ_OF_ONE(9), READ_OF_ONE(10), READ_OF_ONE(11), READ_OF_ONE(12),
+               READ_OF_ONE(13), READ_OF_ONE(14), READ_OF_ONE(15), READ_OF_ONE(16),
+               READ_OF_ONE(17), READ_OF_ONE(18), READ_OF_ONE(19), READ_OF_ONE(20),
+               READ_OF_ONE(21), READ_OF_ONE(22), READ_OF_ONE(23), READ_OF_ONE(24),
+               READ_OF_ONE(25), READ_OF_ONE(26), READ_OF_ONE(27), READ_OF_ONE(28),
+               READ_OF_ONE(29), READ_OF_ONE(30), READ_OF_ONE(31), READ_OF_ONE(32),
+               READ_OF_ONE(33), READ_OF_ONE(34), READ_OF_ONE(35), READ_OF_ONE(36),
+               READ_OF_ONE(37), READ_OF_ONE(38),
+               {.what = READ, .psn = 5, .length = 1, .order = REPEAT, .before = 3,
+                .cause = TIMEOUT, .pause = true},
+               {.what = READ, .psn = 6, .length = 1, .order = REPEAT, .before = 4,
+                .cause = TIMEOUT}}},
     {.name = "the next request tells how many packets a READ had",
      .steps = {{READ, 5, .length = 3000}, {SEND, 8}, {READ, 9, .length = 2048}, {SEND, 11}}},
     {.name = "a READ of nothing takes one PSN", .steps = {{READ, 5, .length = 0}, {SEND, 6}}},
