@@ -333,7 +333,9 @@ skip_extensions(headers_walk_t *walk, uint8_t protocol)
     return protocol;
 }
 
-/* The IP header of a tunnel. The header of the packet itself is at `end`, and is not read. */
+/* Reads the IP header of a tunnel, and its class if it has one. Returns whether the walk goes on:
+ * false if the header is cut off, is of neither IP version, or no header that this walk knows
+ * follows. The IP header of the packet itself is at `end`, and is not read. */
 static bool
 read_ip(headers_walk_t *walk)
 {

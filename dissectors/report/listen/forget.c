@@ -20,7 +20,8 @@ typedef enum {
     PASSES_UNKNOWN, /* not asked yet */
     PASSES_ASKED,   /* the listener is registered, and has not been called */
     PASSES_ONE,     /* the listener has been called in the first pass */
-    PASSES_SEVERAL  /* the listener was not called for the frame after its registration */
+    PASSES_SEVERAL  /* the listener was not called for the frame after its registration, or could
+                       not be registered */
 } passes_t;
 
 static struct {

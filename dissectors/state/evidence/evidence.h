@@ -297,7 +297,7 @@ bool smcr_evidence_never_confirmed(const smcr_lgr_t *lgr);
 
 /* Whether the group may have a link that the plugin does not know as a link of this group. This is
  * so if the first contact of the group is not captured, or if both ADD LINK and its response may be
- * missing. */
+ * missing. False for a group no link of which was confirmed (smcr_evidence_never_confirmed()). */
 bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
 
 /* Whether both ends have announced their queue pairs of the link, and the capture has no packet of

@@ -39,8 +39,8 @@ changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
 
 /* Whether `side` certainly knows that the exchange is open. The request must be acknowledged, and
  * `side` must be the requester, or its adapter must have acknowledged the request more than SEEN
- * ago. False if the request is older than GIVEN_UP, since the requester may have given up the
- * exchange. */
+ * ago. False in two cases: 1. the request is older than GIVEN_UP, since the requester may have
+ * given up the exchange; 2. the capture cannot show the response, so the exchange may be over. */
 static bool
 knows_exchange(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, int side)
 {
@@ -106,7 +106,8 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
 /* The rule of check_overlap(), for one open exchange. The response that ends the exchange may come
- * up to ORDER later in the capture than it should, so the breach waits for that long. */
+ * up to ORDER later in the capture than it should. So the breach is withdrawn if the exchange is
+ * over by then (may_be_over()). */
 static void
 check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *open)
 {
@@ -132,7 +133,8 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
  * yet; 3. the request is a DELETE LINK that ends the other exchange (ends_exchange()); 4. both
  * requests are about RKeys, and are of two sides or of two types (are_separate_rkeys()); 5. the
  * request is the open one once more (is_same_request()). Requests of a client for links change
- * nothing, and are not judged (changes_group()).
+ * nothing, and are not judged (changes_group()). Nothing is judged either as long as it is not
+ * known which side is the server.
  *
  * Example: the server sends ADD LINK, and the client's adapter acknowledges it. 200 ms later,
  * before its response, the client sends CONFIRM RKEY. */
@@ -151,7 +153,8 @@ CHECK(check_overlap)
         check_open_exchange(message, adding);
 }
 
-/* Remembers the time at which an exchange ended, if the exchange overlapped another request. */
+/* Remembers the time at which an exchange ended, if check_open_exchange() has to judge the
+ * exchange, and the message that ends it is the next one of its flow. */
 static void
 note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
@@ -234,8 +237,10 @@ needs_no_request(const smcr_exchange_message_t *message)
 }
 
 /* A response follows its request (R-3.3-4). A response to which no open request fits breaks the
- * rule if two conditions hold: 1. no packet of the requester is missing; 2. the request does not
- * come later in the capture. If a condition does not hold, the event is a NOTE. */
+ * rule if four conditions hold: 1. no packet of the requester is missing; 2. the request does not
+ * come later in the capture; 3. the response needs a request (needs_no_request()); 4. the peer has
+ * no open request of the same type (waits_for_any()). If a condition does not hold, the event is a
+ * NOTE. Not judged is a group whose first contact is not captured. */
 CHECK(check_unasked)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -264,8 +269,8 @@ is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_requ
 }
 
 /* A response flows over the link of its request (R-3.3-7). A response on another link breaks the
- * rule if the link of the request is still in use. If that link fails, the requester may send its
- * request once more over another link. */
+ * rule if the request has just come and its link is still in use (is_link_of_request_alive()). If
+ * that link fails, the requester may send its request once more over another link. */
 CHECK(check_link)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -349,7 +354,7 @@ is_unanswered(const smcr_exchange_request_t *request)
 }
 
 /* True if the report of expect_link() has to be withdrawn later: the server has answered the
- * client's request, or has added a link after it. */
+ * client's request, or has added a link after it, or the capture cannot show the answer. */
 static bool
 is_answered(const smcr_doubt_proof_t *claim)
 {
@@ -372,7 +377,8 @@ asks_for_link(const smcr_exchange_message_t *message)
 
 /* If the client asks for a link, and the group has only one link, the server adds a second link if
  * possible (R-3.5.5.1.2-2). The server breaks the rule if neither an answer nor a new link comes
- * within LONG_WAIT seconds. */
+ * within LONG_WAIT seconds. Not judged is a request that comes while the server is adding a
+ * link. */
 CHECK(expect_link)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -412,11 +418,12 @@ CHECK(note_wait)
         smcr_rules_link(arrival, message->link)->unanswered[message->side] = exchange->request;
 }
 
-/* A host that gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK in time treats
- * the link of the request as failed (R-C.7-4, R-C.7-6, R-4.5.3-1). The host breaks the rule if it
- * still uses the link LONG_WAIT seconds after its request. Hosts choose the length of their wait;
- * no host waits longer than five seconds. Linux treats a link as failed if the response to TEST
- * LINK is missing, but not for CONFIRM RKEY. */
+/* A host that gets no response to ADD LINK, ADD LINK CONTINUATION, DELETE LINK, CONFIRM RKEY or
+ * TEST LINK in time treats the link of the request as failed (R-C.7-4, R-C.7-6, R-4.5.3-1). The
+ * host breaks the rule if it still uses the link LONG_WAIT seconds after its request. Hosts choose
+ * the length of their wait; no host waits longer than five seconds. Linux treats a link as failed
+ * if the response to TEST LINK is missing, but not for CONFIRM RKEY. CONFIRM LINK is not judged
+ * here, but by check_declined_late(). */
 void
 smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
 {

@@ -24,7 +24,7 @@ share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 }
 
 /* Whether the link was confirmed by the time `until` (nanoseconds since the epoch), and in use at
- * this time. False if both queue pairs are not known, or if a side has reported the link as
+ * this time. False if one of its queue pairs is not known, or if a side has reported the link as
  * lost. */
 static bool
 was_active_at(const smcr_link_t *link, uint64_t until)
@@ -156,9 +156,9 @@ smcr_rules_check_link_limits(const smcr_arrival_t *arrival)
 }
 
 /* A client asks for no symmetric link if the group has the maximum (R-2.2.2-5). An ADD LINK of the
- * client breaks the rule if the group has as many symmetric links as its maximum. Not judged is an
- * ADD LINK for a device of the client that a link already uses: the new link would be
- * asymmetric. */
+ * client breaks the rule if the group has as many symmetric links as its maximum, and still has
+ * them when CHANGED_IN has passed. Not judged is an ADD LINK for a device of the client that a link
+ * already uses: the new link would be asymmetric. Its caller knows which side is the server. */
 void
 smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
 {

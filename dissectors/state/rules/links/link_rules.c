@@ -65,8 +65,9 @@ note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 }
 
 /* A queue pair has one MAC address (R-3.5.2-1, R-3.5.2-5). An Accept or Confirm of a later contact
- * breaks the rule if it names a known queue pair with another MAC address. The function also
- * remembers the MAC address and the VLAN, and checks the VLAN. */
+ * breaks the rule if it names a known queue pair with another MAC address. Not judged is a group
+ * whose first contact is not captured. The function also remembers the MAC address (the one of a
+ * first contact, or the first one that is known) and the VLAN, and checks the VLAN. */
 SMCR_RULES_CLC(check_qp)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -386,8 +387,9 @@ SMCR_RULES_LLC(check_add_link)
     }
 }
 
-/* The reason to doubt that all messages which have deleted links of the group are captured. Links
- * without packets are ignored: nothing shows whether messages on such links are missing. */
+/* The reason to doubt that all messages which have deleted links of the group are captured. A group
+ * of which the state has forgotten old links is always in doubt. Links without packets are ignored:
+ * nothing shows whether messages on such links are missing. */
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {

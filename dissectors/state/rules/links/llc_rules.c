@@ -442,8 +442,10 @@ is_unfinished(const smcr_rules_countdown_t *countdown)
 }
 
 /* RTokens that do not fit into CONFIRM RKEY come in continuations, before the next CONFIRM RKEY
- * (R-A.3.5-4). A CONFIRM RKEY breaks the rule if continuations of the previous one are missing.
- * After a negative response the owner begins its list from the start (note_refusal()). */
+ * (R-A.3.5-4). A CONFIRM RKEY breaks the rule if continuations of the previous one on this link are
+ * missing. After a negative response the owner begins its list from the start (note_refusal()). No
+ * continuation is expected after a message of version 2, which has no continuations, or after a
+ * message whose number of other links no group can have. */
 SMCR_RULES_LLC(check_unfinished)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);

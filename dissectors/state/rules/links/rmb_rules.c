@@ -184,7 +184,7 @@ SMCR_RULES_CLC(check_rmb)
 
 /* The rules of check_announced_by_llc() and check_agreed_before(), for an RMB that CLC names in a
  * later contact. The RMB was announced too late if the response to its CONFIRM RKEY has not come
- * yet. */
+ * yet. Not judged if the capture does not have the group's first contact, or the Accept. */
 SMCR_RULES_CLC(check_named_rmb)
 {
     smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;

@@ -198,9 +198,10 @@ has_given_up_second_link(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 /* Data waits until the second link is confirmed or its attempt has failed (R-3.5.1.5-6,
  * R-3.5.1.6-8). The first RDMA WRITE breaks the rule if it comes after ADD LINK, but before the
  * attempt is over. The attempt is over with a rejection, or with the response to CONFIRM LINK or
- * DELETE LINK. Linux may send data after it has given up the attempt
- * (has_given_up_second_link()). A Linux server may also fail without a message
- * (smc_llc_srv_add_link()): then the new link has no packets, and nothing is reported.
+ * DELETE LINK. Linux may send data after it has given up the attempt (has_given_up_second_link()).
+ * A Linux server may also fail without a message (smc_llc_srv_add_link()): then the new link has no
+ * packets, and nothing is reported. If the server has already sent DELETE LINK for the new link,
+ * and only the response is missing, the event is another one (link_not_confirmed).
  *
  * Example: the server sends ADD LINK for link 2, and the client accepts. The server writes data
  * before it sends CONFIRM LINK on link 2. */
