@@ -114,6 +114,9 @@ enum smcr_cdc_flag {
 #define SMCR_CDC_STATE(name, mask, field, words) SMCR_CDC_STATE_##name = mask,
 #include "cdc.def"
 };
+/* The state flags of a CDC message that end the sender's data or the connection. */
+#define SMCR_CDC_STATE_ENDS \
+    (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
 enum smcr_cdc_immediate { SMCR_CDC_IMMEDIATES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_reject_reason { SMCR_LLC_REJECT_REASONS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_delete_reason { SMCR_LLC_DELETE_REASONS(SMCR_WIRE_ENUM_ROW) };

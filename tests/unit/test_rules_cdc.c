@@ -12,11 +12,11 @@
 /*
  * What happens on the first connection of a group, letter by letter. The client writes (w),
  * announces that (a), or announces it as urgent (u); it announces what it has not written (e); it
- * is done with sending (d), closes (c), aborts (x), or says nothing new (p). The server says
- * nothing new (P), reads all (R) or more than that (Q), is done with sending (D), closes (C), or
- * aborts (X). All that was sent to the server (k) or to the client (K) is acknowledged. 10 ms pass
- * (_), or 0.5 s (=). The capture lacks a packet of the server (l) or of the client (L). 3 s pass,
- * and both sides test the link (t).
+ * is done with sending (d), closes (c), aborts (x), says nothing new (p), or sets a reserved bit
+ * beside the flags of the end (r). The server says nothing new (P), reads all (R) or more than that
+ * (Q), is done with sending (D), closes (C), or aborts (X). All that was sent to the server (k) or
+ * to the client (K) is acknowledged. 10 ms pass (_), or 0.5 s (=). The capture lacks a packet of
+ * the server (l) or of the client (L). 3 s pass, and both sides test the link (t).
  */
 static const struct {
     const char *name, *letters;
@@ -51,7 +51,10 @@ static const struct {
     {.name = "aborted unread", .letters = "wak_Xx", .breaches = ""},
     {.name = "closed unannounced", .letters = "wc", .breaches = "cdc_closed_unannounced"},
     {.name = "done unannounced", .letters = "wawd", .breaches = "cdc_closed_unannounced"},
+    {.name = "a reserved bit is no end", .letters = "wr", .breaches = ""},
     {.name = "done withdrawn", .letters = "dp", .breaches = "cdc_flag_withdrawn"},
+    {.name = "done with a reserved bit, withdrawn", .letters = "drp",
+     .breaches = "cdc_flag_withdrawn"},
     {.name = "done, then closed", .letters = "dc", .breaches = ""},
     {.name = "abort unanswered", .letters = "xt", .breaches = "cdc_abort_unanswered"},
     {.name = "abort unanswered, lossy", .letters = "xlt", .breaches = ""},
@@ -147,6 +150,7 @@ play_end(scene_t *scene, char letter)
     } ends[] = {{'d', SMCR_CDC_STATE_SENDING_DONE},
                 {'c', SMCR_CDC_STATE_CLOSED},
                 {'x', SMCR_CDC_STATE_ABORT},
+                {'r', 0x01},
                 {'p', 0}};
     int side = g_ascii_isupper(letter) ? SERVER : CLIENT;
 

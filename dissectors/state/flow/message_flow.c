@@ -177,7 +177,9 @@ closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     const smcr_qp_t *qp = arrival->qp;
     const smcr_conn_side_t *sender = &arrival->record->conn->side[!qp->side];
 
-    if (cdc->state || smcr_conn_side_has_ended(sender) || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
+    bool may_have_ended = cdc->state & SMCR_CDC_STATE_ENDS || smcr_conn_side_has_ended(sender);
+
+    if (may_have_ended || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
         return false;
     return smcr_doubt_is_new(arrival) && !smcr_doubt_place(arrival).kind &&
            !smcr_evidence_lacks_between(qp->link->lgr, 0, arrival->when.frame);

@@ -112,7 +112,7 @@ report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doub
  * eyecatcher (R-4.3-3). A cursor that has not moved yet may be 0. 2. Its wrap count grows by one
  * only when the cursor wraps (R-A.4-7), so one message moves the cursor by at most one round. 3.
  * The cursor never goes back, whatever the size of its element (R-A.4-9). No breach is reported if
- * the sender's last message is not verified (`unverified`).
+ * the earlier cursor is not proven (`told` of smcr_evidence_cursor_t).
  *
  * Example: the element has 16 KiB, and the cursor was 0:16000 (wrap count:offset). The next cursor
  * 1:100 is right, but 2:100 and 0:15000 break the rules. */
@@ -197,7 +197,8 @@ has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_f
 
 /* Data is written before it is announced (R-2.1-7). A message breaks the rule if its producer
  * cursor is beyond the bytes of all RDMA WRITEs so far. If WRITEs may be missing in the capture,
- * the event is a NOTE. */
+ * the event is a NOTE. Not judged is a message before which a captured WRITE has no known position:
+ * that WRITE may carry the bytes. */
 SMCR_RULES_CDC(check_unseen_data)
 {
     const smcr_evidence_cursor_t *prod = &message->cursors->prod;
@@ -232,8 +233,8 @@ announces_known_data(const smcr_rules_cdc_t *message)
  * reported as read. RDMA WRITEs beyond this limit are reported by another event (check_window() in
  * write_rules.c), so this check applies only if all WRITEs are within the limit. The reader may
  * have reported more in a message that is missing in the capture. The reader's next message shows
- * whether this is so. Called before the flow takes in the message: the streams are those before the
- * message. */
+ * whether this is so. Not judged is a connection that has moved to another link. Called before the
+ * flow takes in the message: the streams are those before the message. */
 SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;
@@ -264,7 +265,9 @@ knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int read
 /* A reader reads only bytes that were announced to it (R-A.4-8). A message breaks the rule if its
  * consumer cursor is ahead of the peer's producer cursor. The peer may have announced the bytes in
  * a missing message: the peer's next message shows whether this is so. The event is only a NOTE in
- * two cases: 1. there is another doubt; 2. the connection has moved to another link. */
+ * two cases: 1. there is another doubt; 2. the connection has moved to another link. Not judged is
+ * a cursor that may be right because the earlier one is not proven (`told`), and any cursor if
+ * announcements of the peer are missing (knows_announced()). */
 SMCR_RULES_CDC(check_reader)
 {
     const smcr_evidence_cursor_t *cons = &message->cursors->cons;
@@ -335,7 +338,8 @@ begins_urgent_data(const smcr_rules_cdc_t *message)
 /* With the flag "urgent data present", the producer cursor points to the byte after the urgent data
  * (R-4.7.5-4). A message breaks the rule if the flag is newly set and the producer cursor has not
  * moved. Later messages without new data may keep the flag, so they are not judged. Nor is a
- * message whose producer cursor is not known. */
+ * message whose producer cursor is not known, or that is not the sender's next one by its
+ * number. */
 SMCR_RULES_CDC(check_urgent)
 {
     bool is_next = message->cursors->seq_step == 1 && !message->cursors->left;
@@ -359,7 +363,8 @@ writes_after_urgent(const smcr_place_t *place, const smcr_stream_t *stream)
 /* After urgent data, a writer waits until the reader has reported that it has received the urgent
  * data (R-4.7.5-2). An RDMA WRITE breaks the rule if it writes new bytes after the urgent data, and
  * the reader has sent no message in between. Any CDC message of the reader counts as the report:
- * the host of the reader may have the data even if its program has not read it. */
+ * the host of the reader may have the data even if its program has not read it. Not judged is a
+ * connection that has moved to another link. */
 SMCR_RULES_WRITE(check_urgent)
 {
     const smcr_conn_t *conn = write->conn;
@@ -557,10 +562,9 @@ SMCR_RULES_CDC(check_after_end)
  * it has none of the three flags. */
 SMCR_RULES_CDC(check_flags)
 {
-    const uint8_t ended =
-        SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
+    uint8_t before = message->sender->cdc_state & SMCR_CDC_STATE_ENDS;
 
-    if (message->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & ended))
+    if (before == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & SMCR_CDC_STATE_ENDS))
         smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->cursors->next,
                                   "Sending done was set in frame %u, and is no longer set",
                                   message->sender->last_cdc_frame);

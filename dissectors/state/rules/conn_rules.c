@@ -8,9 +8,6 @@
 
 #include "checks.h"
 
-/* Flags of a CDC message that end the sender's data or the connection. */
-#define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
-
 /* ---- CDC messages at the end ---- */
 
 /* Whether the reader's consumer cursor shows which bytes the reader has read. False in three cases:
@@ -99,14 +96,15 @@ has_moved(const smcr_conn_t *conn)
 }
 
 /* The rules of check_abort_answered(), check_closed_unread() and check_all_announced(), for a
- * message that ends the connection or the data of its sender. */
+ * message that ends the connection or the data of its sender. Not judged is a connection that has
+ * moved to another link. */
 SMCR_RULES_CDC(check_close)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_cdc_t *cdc = message->cdc;
     bool closes = cdc->state & SMCR_CDC_STATE_CLOSED && !sender->closed_frame;
 
-    if (!cdc->state || has_moved(conn))
+    if (!(cdc->state & SMCR_CDC_STATE_ENDS) || has_moved(conn))
         return;
     if (cdc->state & SMCR_CDC_STATE_ABORT) {
         if (!sender->abort_frame)
@@ -360,7 +358,7 @@ SMCR_RULES_CDC(check_move)
     const smcr_cdc_t *cdc = message->cdc;
     const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->validation;
     const smcr_link_t *link = arrival->qp->link;
-    bool goes_on = !(cdc->state & ENDS) && !smcr_conn_side_has_ended(sender);
+    bool goes_on = !(cdc->state & SMCR_CDC_STATE_ENDS) && !smcr_conn_side_has_ended(sender);
     bool on_old_link = goes_on && move && move->old_link == link;
 
     if (conn->lgr->immediate_agreed) /* ANCK defines no validation with immediate data */
