@@ -357,7 +357,8 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
 /* ---- CLC, the first bytes of the application, and netlink messages of hosts ---- */
 
 /* Returns the layer under which the record of the `nth` message of this kind in the frame is kept.
- * Layers of messages do not meet those of Wireshark's protocols. */
+ * Layers of messages do not meet those of Wireshark's protocols. After TOLD_MAX messages of a frame
+ * the layers repeat. */
 static uint16_t
 layer_of(smcr_packet_layer_t kind, unsigned nth)
 {

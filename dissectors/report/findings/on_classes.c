@@ -385,7 +385,8 @@ is_storm(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 }
 
 /* Returns what the frames pause, and for how much of the capture: "class 3 for 101 ms of 2.0 s";
- * without the speed of the link at most: "all classes for ≤34 ms of 2.0 s". */
+ * without the speed of the link at most: "all classes for ≤34 ms of 2.0 s". If they pause no class,
+ * the text has no time. */
 static const char *
 paused_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {

@@ -214,8 +214,8 @@ find_wrong_over_ipv6(const smcr_clc_proposal_t *proposal)
 }
 
 /* Over IPv4 a Proposal has a subnet mask, over IPv6 it has prefixes (R-A.2.2-4). A Proposal breaks
- * the rule if its IP area is of the other address family or, over IPv6, has no prefix. A Proposal
- * that is truncated by snaplen is not judged. */
+ * the rule if its IP area is of the other address family or, over IPv6, has no prefix. Not judged
+ * is a Proposal that is truncated by snaplen, or has no IP area. */
 SMCR_RULES_CLC(check_area)
 {
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
