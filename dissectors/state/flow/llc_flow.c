@@ -737,9 +737,10 @@ find_withdrawn_rmbs(const smcr_exchange_message_t *message, const smcr_qp_t *own
     return unknown;
 }
 
-/* Whether the response refuses to withdraw the RKey at this index of the message. Version 1 has an
- * error mask of eight bits. A response of version 2 says only how many RKeys it refuses, so any of
- * them may be refused. (A.3.7, smc_llc_rmt_delete_rkey()) */
+/* Whether the response refuses to withdraw the RKey at this index of the message, or may refuse it.
+ * Version 1 has an error mask of eight bits, which says nothing of further RKeys. A response of
+ * version 2 says only how many RKeys it refuses. In both cases each of these RKeys may be refused.
+ * (A.3.7, smc_llc_rmt_delete_rkey()) */
 static bool
 is_refused(const smcr_exchange_message_t *message, unsigned index)
 {

@@ -123,8 +123,9 @@ note_initial_psn(smcr_arrival_t *arrival)
         arrival->other_first_psn = announced + 1;
 }
 
-/* Judges a request by its PSN. Reports a retransmission, a silent peer and a payload above the MTU.
- * Returns what the receiver does with the request. */
+/* Judges a request by its PSN. Reports a retransmission, a silent peer, a payload above the MTU,
+ * and lengths that contradict each other. Notes that the capture is out of order, if it has the
+ * request after its acknowledgement. Returns what the receiver does with the request. */
 static smcr_flow_receiver_action_t
 judge_request(smcr_arrival_t *arrival)
 {

@@ -12,7 +12,8 @@
  *
  * What may point to it is known: the list of its link group, RMB elements, alert tokens, requests
  * of the queue pairs, and what the rules keep of other connections of the group. All of them forget
- * it first.
+ * it first. Nothing is released if hosts have reported sockets, or if the file has several capture
+ * points: then other pointers are possible (knows_pointers()).
  *
  * RMBs of a link group are released when connections of the group are, or when the group has ended,
  * if nothing of the group points to them.

@@ -121,7 +121,8 @@ take_in_server(smcr_state_t *state, smcr_socket_t *socket)
     conn->roles_unknown = conn->fallback.roles_unknown = false;
 }
 
-/* Notes this frame as the end of the dump, in each socket of the dump. If the end of the dump is
+/* Notes this frame as the end of the dump, in each socket of the dump, and sets the roles of these
+ * sockets' connections that have fallen back to TCP (take_in_server()). If the end of the dump is
  * captured twice, the first one counts. */
 static void
 mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
