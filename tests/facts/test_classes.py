@@ -5,6 +5,7 @@ as a reader of the bytes finds it. What decides that a packet is RoCE is the UDP
 """
 
 import random
+import re
 import struct
 
 import class_reader
@@ -19,7 +20,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import GRE, Dot1AD, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
-from scapy.utils import wrpcap
+from scapy.utils import EDecimal, PcapNgReader, wrpcap
 
 # Without the check of ICRCs, which are zeros in made packets. Linux's old port of VXLAN: Wireshark
 # takes it for another protocol's. The pseudowire: 4.0 guesses that it has a control word, from the
@@ -637,3 +638,56 @@ def test_a_port_that_gets_another_flow(tshark, scratch, last):
             1235: sender and 17,
             of_third[2]: None,
         }
+
+
+MIRRORED = TOP / "captures" / "fabric" / "cnp-np-cm.pcapng.gz"
+
+
+def both_sides(way):
+    """Each packet as it enters a switch, and 4 us later as it leaves it: marked only there, or
+    marked already, or shown in the wrong order; with a router's hop, or without one."""
+    with PcapNgReader(str(MIRRORED)) as reader:
+        for packet in reader:
+            enters, leaves = packet.copy(), packet.copy()
+            leaves.time += EDecimal("0.000004")
+            if IP in packet and packet[IP].tos & 3 == 3 and way != "marked before":
+                enters[IP].tos ^= 1  # ECT(0)
+                del enters[IP].chksum
+            if IP in packet and way == "router":
+                leaves[IP].ttl -= 1
+                del leaves[IP].chksum
+            if way == "swapped":
+                enters, leaves = leaves, enters
+                enters.time, leaves.time = leaves.time, enters.time
+            yield from (enters, leaves)
+
+
+def in_short(report):
+    """What does not depend on how often a packet was captured."""
+    flows = report["rdma_flows"]
+    return {
+        "kinds": [each["kind"] for each in report["findings"]],
+        "marks": [each["ecn"]["ce"] + each["outer_ce"] - each["marked_again"] for each in flows],
+        "cnps": [each["cnp"] - each["cnp_copies"] for each in flows],
+        "answers": [each["ce_to_cnp_s"]["count"] for each in flows],
+        "least": [each["cnp_pacing"] and each["cnp_pacing"]["flow_s"]["min"] for each in flows],
+        "repeated": [each["repeated"] for each in flows],
+    }
+
+
+def test_a_mirror_of_both_sides_of_a_switch(tshark, scratch):
+    """A mark counts once for a packet, and a CNP once; RDMA-CM retransmits no message."""
+    calm = ("--disable-protocol", "rpcordma")
+    once = parse(print_json(tshark, MIRRORED, TWO, options=ROCE))
+    assert sum(in_short(once)["marks"]) == 112 and sum(in_short(once)["cnps"]) == 80
+    for way in ("marked here", "marked before", "swapped", "router"):
+        packets = sorted(both_sides(way), key=lambda packet: packet.time)
+        path = scratch / "both-sides.pcap"
+        wrpcap(str(path), packets, nano=True)
+        found = parse(print_json(tshark, path, TWO, options=ROCE))
+        assert in_short(found) == in_short(once), way
+        marked = sum(IP in each and each[IP].tos & 3 == 3 for each in packets)
+        frames_of = [each["count"] for each in found["findings"] if each["kind"] == "congestion"]
+        assert frames_of == [marked + 160] and marked in (112, 224)
+        page = " ".join(tshark.show(path, *ROCE, *calm, "-2", "-q", "-z", "smcr,report").split())
+        assert re.search(r"112 of 1,7\d\d packets .* marked CE; 80 CNPs", page), page

@@ -130,15 +130,24 @@ gid_of(char device)
 
 /* Sends a message in a frame; `route` names two devices. */
 static inline smcr_cm_verdict_t
-take(smcr_cm_t *cm, uint32_t frame, const char *route, const mad_fields_t *fields, bool received)
+take_at(smcr_cm_t *cm, smcr_when_t when, const char *route, const mad_fields_t *fields,
+        bool received)
 {
     uint8_t mad[SMCR_IB_MAD_LENGTH];
     smcr_cm_message_t message;
     smcr_cm_packet_t packet = {
-        .when = {frame, frame}, .source = gid_of(route[0]), .target = gid_of(route[1]),
+        .when = when, .source = gid_of(route[0]), .target = gid_of(route[1]),
         .message = &message, .has_good_icrc = received};
 
     put_mad(mad, fields);
     g_assert_true(smcr_cm_message_parse(&message, mad, sizeof mad));
     return smcr_cm_judge(cm, &packet);
+}
+
+/* Sends a message in a frame, a second after that in the frame before. */
+static inline smcr_cm_verdict_t
+take(smcr_cm_t *cm, uint32_t frame, const char *route, const mad_fields_t *fields, bool received)
+{
+    return take_at(cm, (smcr_when_t){frame, frame * UINT64_C(1000000000)}, route, fields,
+                   received);
 }

@@ -428,6 +428,31 @@ test_case(gconstpointer data)
     wmem_destroy_allocator(scope);
 }
 
+/* A mirror port shows each message twice, 4 microseconds apart: nothing was retransmitted. After
+ * that, both packets of a retransmission are no second one. */
+static void
+test_copies(void)
+{
+    static const struct {
+        uint64_t time; /* nanoseconds */
+        uint32_t of;   /* first packet of the message, if the packet is a retransmission */
+    } packets[] = {{0, 0}, {4000, 0}, {999999, 0}, {1999998, 0}, {3000000, 1}, {3004000, 0},
+                   {9000000, 1}};
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_cm_t *cm = smcr_cm_new(scope);
+    const step_t step = {.route = AB, .what = REQ};
+    mad_fields_t fields = fields_of(&step, true);
+
+    for (uint32_t i = 0; i < G_N_ELEMENTS(packets); i++) {
+        smcr_when_t when = {i + 1, packets[i].time};
+        smcr_cm_verdict_t verdict = take_at(cm, when, routes[AB], &fields, true);
+        g_assert_cmpuint(verdict.retransmission_of, ==, packets[i].of);
+        g_assert_cmpint(verdict.states[0], ==, REQ_SENT);
+        g_assert_false(verdict.unexpected_sent || verdict.unexpected_received);
+    }
+    wmem_destroy_allocator(scope);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -437,5 +462,6 @@ main(int argc, char **argv)
         g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
         g_free(path);
     }
+    g_test_add_func("/cm/copies", test_copies);
     return g_test_run();
 }

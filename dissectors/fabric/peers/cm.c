@@ -8,6 +8,9 @@
 
 #define NO_SIDE (-1)
 
+/* Nanoseconds. Shorter than any timer of communication management. */
+#define TIMER_LEAST UINT64_C(1000000)
+
 /* All connections of communication management in one capture. */
 struct smcr_cm {
     wmem_allocator_t *scope;
@@ -525,7 +528,8 @@ names_connection(const sending_t *sending)
 }
 
 /* Handles a message that `end` sends. If its digest is equal to that of the newest message of the
- * same kind, the message is a retransmission. */
+ * same kind, the message is a retransmission. If it comes sooner than a timer can run out, it is a
+ * copy that the network or the capture has made, and changes nothing. */
 static void
 take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
              smcr_cm_verdict_t *verdict)
@@ -534,7 +538,12 @@ take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
     smcr_cm_end_t *other = peer_of(end);
     smcr_cm_first_t *first = &conn_of(end)->first[end->side][kind_of(message->attribute)];
 
+    uint64_t now = sending->packet->when.time, last = conn_of(end)->last[end->side];
+
+    conn_of(end)->last[end->side] = now;
     if (first->frame && first->digest == message->digest) {
+        if (now >= last && now - last < TIMER_LEAST)
+            return;
         verdict->retransmission_of = first->frame;
         move_ends_again(end, other, sending);
         return;

@@ -40,6 +40,7 @@ typedef struct {
                                smcr_cm_side) */
     smcr_cm_first_t first[2][SMCR_CM_KINDS]; /* newest messages by side and kind; read them with
                                                 smcr_cm_first_frame() */
+    uint64_t last[2]; /* time of the last message of each side, nanoseconds since the epoch */
 } smcr_cm_conn_t;
 
 typedef struct smcr_cm smcr_cm_t; /* all connections of one capture: the registry */

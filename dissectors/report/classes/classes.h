@@ -104,7 +104,8 @@ typedef struct smcr_classes_shares smcr_classes_shares_t;
 smcr_classes_shares_t *smcr_classes_shares_new(wmem_allocator_t *scope);
 
 /* Takes the next packet that is not Not-ECT. */
-void smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked);
+void smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked,
+                              bool is_packet);
 
 /* Returns the entry of the shares, allocated in `scope`; NULL: no packet was marked. `shares` may
  * be NULL. */

@@ -347,14 +347,15 @@ lengthen(smcr_classes_shares_t *shares)
 
 /* Intervals get longer when the capture does: their number stays. */
 void
-smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked)
+smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked,
+                         bool is_packet)
 {
     if (!shares->begin)
         shares->begin = when.time;
     uint64_t since = when.time - MIN(when.time, shares->begin);
     while (since / shares->length >= INTERVALS)
         lengthen(shares);
-    shares->packets[since / shares->length]++;
+    shares->packets[since / shares->length] += is_packet;
     shares->marked[since / shares->length] += is_marked;
 }
 

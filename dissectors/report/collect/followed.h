@@ -11,6 +11,10 @@
 /* Number of last steps back that are kept for each flow: later packets may show their cause. */
 #define SMCR_COLLECT_STEPS_KEPT 16
 
+/* Number of marked packets that are kept for each flow: their duplicates are no marks of their
+ * own. */
+#define SMCR_COLLECT_MARKED_KEPT 64
+
 /* The packets that a flow retransmitted in one step back (go-back-N). */
 typedef struct {
     const smcr_step_back_t *step; /* the step back, in the state; NULL: this element and all later
@@ -50,6 +54,10 @@ typedef struct {
     smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
     smcr_figure_tally_t ports;       /* packets by UDP source port */
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
+    int32_t cnp_id;                  /* IPv4 identification of this CNP; negative: not known */
+    uint64_t *marked;                /* the last packets with CE: PSN, opcode and IP
+                                        identification; NULL: none */
+    unsigned marked_next;            /* index of the oldest one in `marked` */
     smcr_collect_early_t *early_cnps; /* the flow's CNPs that came while the reverse flow was not
                                          known, the last one first; NULL: none, or they are counted
                                          since */

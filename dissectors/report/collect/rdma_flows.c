@@ -266,6 +266,7 @@ take_cnp(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t 
 
     smcr_classes_pacing_take(pacing, &flow->figures.cnp_pacing, flow->cnp, when, roce);
     flow->cnp = when;
+    flow->cnp_id = roce->ip_id;
     if (!slowed)
         return;
     smcr_classes_pacing_answer(pacing, slowed->marks, &slowed->figures.withheld, when, roce);
@@ -352,29 +353,126 @@ count_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow)
     flow->early_count = 0;
 }
 
-/* Counts the class and the UDP source port of a packet, and its marks. Ignores duplicates, whose
- * original is counted, and packets with a wrong ICRC, whose class may not be the one that the
- * sender has given them. */
+/* Nanoseconds. A CNP that comes sooner after another one of its flow may be a duplicate. */
+#define CNP_SOON UINT64_C(100000)
+
+/* Whether the capture has nearly all packets of the flow twice: seven of eight, or more. */
+static bool
+is_captured_twice(const smcr_collect_followed_t *flow)
+{
+    return flow && flow->figures.packets && flow->figures.copies * 16 >= flow->figures.packets * 7;
+}
+
+/* Whether the CNP is a duplicate of the flow's last CNP: it has the same IP identification. Without
+ * one it is a duplicate if the packets that the CNPs slow down are captured twice. */
+static bool
+is_cnp_copy(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
+            smcr_when_t when, const smcr_ib_headers_t *roce)
+{
+    if (roce->opcode != SMCR_IB_CNP || !flow->cnp.frame || when.time < flow->cnp.time ||
+        when.time - flow->cnp.time >= CNP_SOON)
+        return false;
+    if (roce->ip_id > 0)
+        return roce->ip_id == flow->cnp_id;
+    return is_captured_twice(smcr_collect_followed_peer(collection, flow));
+}
+
+/* Returns what distinguishes the marked packets of a flow: PSN, opcode, and in the lower 16 bits
+ * the IP identification. */
+static uint64_t
+mark_key(const smcr_ib_headers_t *roce)
+{
+    return (uint64_t)roce->psn << 24 | (uint64_t)roce->opcode << 16 | (uint16_t)roce->ip_id;
+}
+
+/* Whether one of the last marked packets of the flow has the PSN and the opcode of this one.
+ * `by_id`: and a known IP identification that is the same. */
+static bool
+was_marked(const smcr_collect_followed_t *flow, const smcr_ib_headers_t *roce, bool by_id)
+{
+    unsigned unused = by_id ? 0 : 16;
+
+    if (!flow->marked || (by_id && roce->ip_id <= 0))
+        return false;
+    for (unsigned i = 0; i < SMCR_COLLECT_MARKED_KEPT; i++)
+        if (flow->marked[i] >> unused == mark_key(roce) >> unused)
+            return true;
+    return false;
+}
+
+/* Keeps a marked packet, in the place of the oldest one. */
+static void
+keep_marked(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
+            const smcr_ib_headers_t *roce)
+{
+    if (!flow->marked) {
+        flow->marked = wmem_alloc_array(collection->scope, uint64_t, SMCR_COLLECT_MARKED_KEPT);
+        for (unsigned i = 0; i < SMCR_COLLECT_MARKED_KEPT; i++)
+            flow->marked[i] = UINT64_MAX; /* no PSN has so many bits */
+    }
+    flow->marked[flow->marked_next] = mark_key(roce);
+    flow->marked_next = (flow->marked_next + 1) % SMCR_COLLECT_MARKED_KEPT;
+}
+
+/* Counts the mark of a packet, whose class counts elsewhere. `is_packet`: the packet is no
+ * duplicate, so it counts among the packets of which a share is marked. */
+static void
+count_share(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
+            const smcr_ib_headers_t *roce, bool is_packet)
+{
+    bool has_mark = smcr_ib_has_mark(roce);
+
+    if (has_mark)
+        keep_marked(collection, flow, roce);
+    if (has_mark && is_data(roce))
+        count_mark(collection, flow, when, roce);
+    if (roce->ecn == SMCR_WIRE_ECN_NOT_ECT)
+        return;
+    if (!collection->shares)
+        collection->shares = smcr_classes_shares_new(collection->scope);
+    smcr_classes_shares_take(collection->shares, when, has_mark, is_packet);
+}
+
+/* Counts a duplicate. A mirror port shows a packet as it enters the switch, and as it leaves: if
+ * the switch has marked it, only the duplicate has the mark, which counts. */
+static void
+count_copy(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
+           const smcr_ib_headers_t *roce)
+{
+    flow->figures.cnp_copies += roce->opcode == SMCR_IB_CNP;
+    if (!smcr_ib_has_mark(roce))
+        return;
+    if (was_marked(flow, roce, false))
+        flow->figures.marked_again++;
+    else
+        count_share(collection, flow, when, roce, false);
+}
+
+/* Counts the class and the UDP source port of a packet, and its marks. Ignores packets with a wrong
+ * ICRC, whose class may not be the one that the sender has given them. Of duplicates, whose
+ * original is counted, only a mark counts. */
 static void
 count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
             const smcr_tap_t *packet)
 {
     const smcr_ib_headers_t *roce = packet->roce;
 
-    if (packet->record->order == SMCR_FLOW_IS_COPY || roce->has_bad_icrc)
+    bool is_copy = packet->record->order == SMCR_FLOW_IS_COPY ||
+                   is_cnp_copy(collection, flow, when, roce) ||
+                   (smcr_ib_has_mark(roce) && was_marked(flow, roce, true));
+
+    if (roce->has_bad_icrc)
         return;
+    if (is_copy) {
+        count_copy(collection, flow, when, roce);
+        return;
+    }
     smcr_classes_count(&flow->figures.classes, collection->scope, when, roce);
     if (roce->udp_port)
         smcr_figure_tally_count(&flow->ports, collection->scope, roce->udp_port, when);
     count_port_change(flow, roce);
-    if (smcr_ib_has_mark(roce) && is_data(roce))
-        count_mark(collection, flow, when, roce);
+    count_share(collection, flow, when, roce, true);
     count_congestion(collection, flow, when, roce);
-    if (roce->ecn == SMCR_WIRE_ECN_NOT_ECT)
-        return;
-    if (!collection->shares)
-        collection->shares = smcr_classes_shares_new(collection->scope);
-    smcr_classes_shares_take(collection->shares, when, smcr_ib_has_mark(roce));
 }
 
 /* Counts a packet in the figures of its flow. `frame_before` is set before `last_frame` moves:

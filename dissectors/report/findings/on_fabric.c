@@ -173,15 +173,38 @@ find_rnr_naks(smcr_finder_t *finder)
 /* Shortest time for which a user notices that writers wait, nanoseconds. */
 #define NOTICED_WAIT (500 * SMCR_TIME_MILLISECOND)
 
-/* Adds the packets of the flow that are marked CE, and the CNPs that answer these marks. */
+/* Adds the packets of the flow that are marked CE, and the CNPs that answer these marks. A packet
+ * that was captured twice counts once. */
 static void
 add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
            smcr_finding_trouble_t *trouble)
 {
     uint64_t marks = smcr_figure_or_zero(flow->ecn.ce) + smcr_figure_or_zero(flow->outer_ce);
 
+    marks -= MIN(marks, smcr_figure_or_zero(flow->marked_again));
+
     smcr_finding_trouble_add(trouble, flow, marks, 0);
     trouble->answered += smcr_distribution_get(flow->ce_to_cnp_s)->count;
+}
+
+/* Returns the number of CNPs of the flow, without duplicates. */
+static uint64_t
+cnps_once(const smcr_entry_rdma_t *flow)
+{
+    return smcr_figure_or_zero(flow->cnp) - smcr_figure_or_zero(flow->cnp_copies);
+}
+
+/* Returns the number of frames with a mark, and with a CNP: those that the finding's filter finds,
+ * duplicates among them. */
+static uint64_t
+count_frames(const smcr_finder_t *finder)
+{
+    uint64_t count = 0;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        count += smcr_figure_or_zero(flow->ecn.ce) + smcr_figure_or_zero(flow->outer_ce) +
+                 smcr_figure_or_zero(flow->cnp);
+    return count;
 }
 
 /* Returns how many CNPs are in flows whose reverse direction is not captured: the marks that they
@@ -193,7 +216,7 @@ count_cnps_alone(const smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (!smcr_finding_flow_peer(finder, flow))
-            count += smcr_figure_or_zero(flow->cnp);
+            count += cnps_once(flow);
     return count;
 }
 
@@ -219,7 +242,7 @@ static void
 add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
              smcr_finding_trouble_t *trouble)
 {
-    smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->cnp), 0);
+    smcr_finding_trouble_add(trouble, flow, cnps_once(flow), 0);
 }
 
 /* Returns how many of the marks are on the IP header of a tunnel only: " (12 on the tunnel)"; " (on
@@ -313,7 +336,7 @@ find_congestion(smcr_finder_t *finder)
     smcr_finder_add_as(finder, is_heavy ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
                        &(smcr_finder_facts_t){
                            .kind = SMCR_FIGURE_FOUND_CONGESTION,
-                           .count = marked.count + notified.count,
+                           .count = marked.count + notified.count ? count_frames(finder) : 0,
                            .when = when,
                            .filter = filter,
                            .rank = wait ? SMCR_FINDING_BY_BOTTLENECK : 0,

@@ -10,6 +10,17 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
+/* Returns the number of packets of the flow, without duplicates that the network or the capture has
+ * made. */
+static uint64_t
+packets_once(const smcr_entry_rdma_t *flow)
+{
+    uint64_t copies = smcr_figure_or_zero(flow->copies) + smcr_figure_or_zero(flow->cnp_copies);
+    uint64_t packets = smcr_figure_or_zero(flow->packets);
+
+    return packets - MIN(packets, copies);
+}
+
 /* `both` and `others` compare a flow with the worst flow so far (`at`), and not with the worst of
  * all. */
 void
@@ -32,7 +43,7 @@ smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_
         trouble->most = count;
     }
     trouble->count += count;
-    trouble->packets += smcr_figure_or_zero(flow->packets);
+    trouble->packets += packets_once(flow);
     trouble->retransmitted += retransmitted;
     const smcr_distribution_t *times = smcr_distribution_get(flow->repeated_completion_time_s);
     trouble->slowest = MAX(trouble->slowest, times->max);

@@ -11,7 +11,8 @@
 typedef struct {
     uint64_t count;              /* number of packets in trouble, over all flows that have the
                                     trouble */
-    uint64_t packets;            /* number of all packets of the flows that have the trouble */
+    uint64_t packets;            /* number of all packets of the flows that have the trouble,
+                                    without duplicates */
     uint64_t retransmitted;      /* number of packets that were retransmitted because of the
                                     trouble */
     uint64_t slowest;            /* longest time that a message with a retransmitted packet took,
