@@ -169,23 +169,23 @@ CREATE TABLE smcr_lines
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
         Map(String, UInt64)), `source_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64))),
-        `nak` Tuple(`psn_sequence` Nullable(UInt64), `invalid_request` Nullable(UInt64), `remote_access`
-        Nullable(UInt64), `remote_operational` Nullable(UInt64), `invalid_rd` Nullable(UInt64)), `rnr_nak`
-        Nullable(UInt64), `cnp` Nullable(UInt64), `cnp_copies` Nullable(UInt64), `repeated` Nullable(UInt64),
-        `repeated_after` Tuple(`nak` Nullable(UInt64), `icrc` Nullable(UInt64), `rnr` Nullable(UInt64), `read`
-        Nullable(UInt64), `timeout` Nullable(UInt64), `unknown` Nullable(UInt64)), `repeated_time`
-        Nullable(DateTime64(9, 'UTC')), `retransmission_s` Nullable(Float64), `rnr_wait_s` Nullable(Float64),
-        `silent_s` Nullable(Float64), `silences` Nullable(UInt64), `silent_repeated` Nullable(UInt64),
-        `longest_silence` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9,
-        'UTC')), `first_repeated_time` Nullable(DateTime64(9, 'UTC')), `is_over` Nullable(Bool), `attempts`
-        Nullable(UInt64), `repeated` Nullable(UInt64), `other_queue_pair_time` Nullable(DateTime64(9, 'UTC')),
-        `other_link` Nullable(UInt64), `other_link_time` Nullable(DateTime64(9, 'UTC')), `tcp_time`
-        Nullable(DateTime64(9, 'UTC')), `early_time` Nullable(DateTime64(9, 'UTC'))), `acked_longest`
-        Nullable(UInt64), `stuck` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9,
-        'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing` Nullable(UInt64), `is_refused`
-        Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac`
-        Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64), `still_most_s`
-        Nullable(Float64), `longest` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        `cm_unanswered` Nullable(UInt64), `cm_unanswered_port` Nullable(UInt64), `nak` Tuple(`psn_sequence`
+        Nullable(UInt64), `invalid_request` Nullable(UInt64), `remote_access` Nullable(UInt64), `remote_operational`
+        Nullable(UInt64), `invalid_rd` Nullable(UInt64)), `rnr_nak` Nullable(UInt64), `cnp` Nullable(UInt64),
+        `cnp_copies` Nullable(UInt64), `repeated` Nullable(UInt64), `repeated_after` Tuple(`nak` Nullable(UInt64),
+        `icrc` Nullable(UInt64), `rnr` Nullable(UInt64), `read` Nullable(UInt64), `timeout` Nullable(UInt64),
+        `unknown` Nullable(UInt64)), `repeated_time` Nullable(DateTime64(9, 'UTC')), `retransmission_s`
+        Nullable(Float64), `rnr_wait_s` Nullable(Float64), `silent_s` Nullable(Float64), `silences` Nullable(UInt64),
+        `silent_repeated` Nullable(UInt64), `longest_silence` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')),
+        `end_time` Nullable(DateTime64(9, 'UTC')), `first_repeated_time` Nullable(DateTime64(9, 'UTC')), `is_over`
+        Nullable(Bool), `attempts` Nullable(UInt64), `repeated` Nullable(UInt64), `other_queue_pair_time`
+        Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64), `other_link_time` Nullable(DateTime64(9,
+        'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `early_time` Nullable(DateTime64(9, 'UTC'))),
+        `acked_longest` Nullable(UInt64), `stuck` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        Nullable(DateTime64(9, 'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing`
+        Nullable(UInt64), `is_refused` Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)),
+        `pause` Tuple(`port_mac` Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64),
+        `still_most_s` Nullable(Float64), `longest` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
         Nullable(DateTime64(9, 'UTC'))), `intervals` Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')),
         `end_time` Nullable(DateTime64(9, 'UTC')), `still_s` Nullable(Float64), `still_most_s` Nullable(Float64),
         `port_mac` Nullable(String), `priority` Nullable(UInt64))), `stopped` Tuple(`since_time`

@@ -114,7 +114,8 @@ CREATE OR REPLACE MACRO rdma_filled(it) AS CASE WHEN it IS NOT NULL THEN {'index
     coalesce(it."goodput_bytes", 0), 'opcodes': it."opcodes", 'ecn': codepoints_filled(it."ecn"), 'outer_ce':
     coalesce(it."outer_ce", 0), 'marked_again': coalesce(it."marked_again", 0), 'classes':
     flow_classes_filled(it."classes"), 'cnp_pacing': it."cnp_pacing", 'reaction': flow_reaction_filled(it."reaction"),
-    'withheld': it."withheld", 'nak': naks_filled(it."nak"), 'rnr_nak': coalesce(it."rnr_nak", 0), 'cnp':
+    'withheld': it."withheld", 'cm_unanswered': coalesce(it."cm_unanswered", 0), 'cm_unanswered_port':
+    it."cm_unanswered_port", 'nak': naks_filled(it."nak"), 'rnr_nak': coalesce(it."rnr_nak", 0), 'cnp':
     coalesce(it."cnp", 0), 'cnp_copies': coalesce(it."cnp_copies", 0), 'repeated': coalesce(it."repeated", 0),
     'repeated_after': causes_filled(it."repeated_after"), 'repeated_time': it."repeated_time", 'retransmission_s':
     coalesce(it."retransmission_s", 0), 'rnr_wait_s': coalesce(it."rnr_wait_s", 0), 'silent_s':
@@ -277,38 +278,39 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
         "pair_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
         MAP(VARCHAR, UBIGINT)), "source_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT))), "nak" STRUCT("psn_sequence" UBIGINT,
-        "invalid_request" UBIGINT, "remote_access" UBIGINT, "remote_operational" UBIGINT, "invalid_rd" UBIGINT),
-        "rnr_nak" UBIGINT, "cnp" UBIGINT, "cnp_copies" UBIGINT, "repeated" UBIGINT, "repeated_after" STRUCT("nak"
-        UBIGINT, "icrc" UBIGINT, "rnr" UBIGINT, "read" UBIGINT, "timeout" UBIGINT, "unknown" UBIGINT), "repeated_time"
-        DECIMAL(20, 9), "retransmission_s" DOUBLE, "rnr_wait_s" DOUBLE, "silent_s" DOUBLE, "silences" UBIGINT,
-        "silent_repeated" UBIGINT, "longest_silence" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9),
-        "first_repeated_time" DECIMAL(20, 9), "is_over" BOOLEAN, "attempts" UBIGINT, "repeated" UBIGINT,
-        "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT, "other_link_time" DECIMAL(20, 9), "tcp_time"
-        DECIMAL(20, 9), "early_time" DECIMAL(20, 9)), "acked_longest" UBIGINT, "stuck" STRUCT("begin_time" DECIMAL(20,
-        9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN,
-        "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s"
-        DOUBLE, "still_most_s" DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9)),
-        "intervals" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "still_s" DOUBLE, "still_most_s"
-        DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)[], "stopped" STRUCT("since_time" DECIMAL(20, 9), "silent_s"
-        DOUBLE, "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)), "recovery"
-        STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless"
-        UBIGINT, "answered_twice" UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE,
-        "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT),
-        "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps"
-        UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good"
-        UBIGINT, "bad" UBIGINT, "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
-        "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT))), "cm_unanswered" UBIGINT, "cm_unanswered_port"
+        UBIGINT, "nak" STRUCT("psn_sequence" UBIGINT, "invalid_request" UBIGINT, "remote_access" UBIGINT,
+        "remote_operational" UBIGINT, "invalid_rd" UBIGINT), "rnr_nak" UBIGINT, "cnp" UBIGINT, "cnp_copies" UBIGINT,
+        "repeated" UBIGINT, "repeated_after" STRUCT("nak" UBIGINT, "icrc" UBIGINT, "rnr" UBIGINT, "read" UBIGINT,
+        "timeout" UBIGINT, "unknown" UBIGINT), "repeated_time" DECIMAL(20, 9), "retransmission_s" DOUBLE, "rnr_wait_s"
+        DOUBLE, "silent_s" DOUBLE, "silences" UBIGINT, "silent_repeated" UBIGINT, "longest_silence"
+        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "first_repeated_time" DECIMAL(20, 9), "is_over"
+        BOOLEAN, "attempts" UBIGINT, "repeated" UBIGINT, "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT,
+        "other_link_time" DECIMAL(20, 9), "tcp_time" DECIMAL(20, 9), "early_time" DECIMAL(20, 9)), "acked_longest"
+        UBIGINT, "stuck" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length"
+        UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN, "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause"
+        STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s" DOUBLE, "still_most_s" DOUBLE, "longest"
+        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9)), "intervals" STRUCT("begin_time" DECIMAL(20,
+        9), "end_time" DECIMAL(20, 9), "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority"
+        UBIGINT)[], "stopped" STRUCT("since_time" DECIMAL(20, 9), "silent_s" DOUBLE, "still_s" DOUBLE, "still_most_s"
+        DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_timeout"
+        UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "answered_twice"
+        UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9),
+        "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT,
+        "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT,
+        "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

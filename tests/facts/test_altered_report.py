@@ -5,6 +5,7 @@ Each test has a kind of alteration that once made something false of a true capt
 
 import functools
 import gzip
+import re
 
 import alterations
 import pcapng
@@ -14,7 +15,8 @@ import report_runs
 import wire
 from bed import captures
 from scapy.layers.inet import IP
-from scapy.utils import PcapNgReader, wrpcap
+from scapy.layers.l2 import Ether
+from scapy.utils import EDecimal, PcapNgReader, wrpcap
 
 FIN = 1
 PROPOSAL, ACCEPT, CONFIRM = 1, 2, 3
@@ -446,6 +448,61 @@ def test_one_direction_of_other_roce(tshark, scratch):
             asked = ("-2", *report_runs.CALM, *report_runs.ALL, "-Y", each["filter"])
             shown = tshark.show(path, *asked)
             assert len(shown.splitlines()) == naks == 20
+
+
+MAD, LOCAL_ID = 14 + 20 + 8 + 12 + 8, 24  # of a message of RDMA-CM over IPv4
+
+
+def requests_without_answer(packets, ids):
+    """The first REQ again, with other transaction and communication IDs: each four times."""
+    found = []
+    for number, each in enumerate(ids):
+        for at in range(4):
+            data = bytearray(bytes(packets[0]))
+            data[18:20] = (0x1000 + 16 * number + at).to_bytes(2, "big")  # IP identification
+            data[MAD + 8 : MAD + 16] = each.to_bytes(8, "big")
+            data[MAD + LOCAL_ID : MAD + LOCAL_ID + 4] = each.to_bytes(4, "big")
+            packet = Ether(bytes(data))
+            del packet[IP].chksum
+            packet.time = packets[0].time + EDecimal(f"{at}.{number + 1}")
+            found.append(packet)
+    return found
+
+
+def test_requests_that_a_host_never_answers(tshark, scratch):
+    """It answers others, and the page says how many it does not answer. A request that is answered
+    in the end, or whose answer is not captured, is none of them."""
+    with PcapNgReader(str(report_runs.PATHS["cm-rping"])) as reader:
+        packets = [each for each in reader if IP in each]
+    client = [each for each in packets if each[IP].src == packets[0][IP].src]
+    late = packets[0].copy()
+    late[IP].id += 1
+    del late[IP].chksum
+    late.time += EDecimal("0.05")
+    for label, frames, words in (
+        (
+            "one",
+            packets + requests_without_answer(packets, [7]),
+            r"1 connection request \(port 7174",
+        ),
+        (
+            "two",
+            packets + requests_without_answer(packets, [7, 8]),
+            r"2 connection requests \(first",
+        ),
+        ("late", [*packets, late], "messages lost, or answers delayed"),
+        ("half", [*client, late], "messages lost, or answers delayed"),
+    ):
+        path = scratch / f"request-{label}.pcap"
+        wrpcap(str(path), sorted(frames, key=lambda each: each.time), nano=True)
+        roce = ("-o", "smcr.roce:TRUE")  # the ICRC covers the identification
+        found = report_runs.parse(report_runs.print_json(tshark, path, options=roce))
+        [finding] = [each for each in found["findings"] if each["kind"] == "cm_repeat"]
+        assert re.search(words, finding["text"]), label
+        asked = sum(each["cm_unanswered"] for each in found["rdma_flows"])
+        assert asked == {"one": 1, "two": 2}.get(label, 0)
+        assert finding["severity"] == ("warn" if asked else "note")
+        assert {each["cm_unanswered_port"] for each in found["rdma_flows"]} <= {None, 7174}
 
 
 # ---- roles ----

@@ -203,6 +203,31 @@ report_ports(const smcr_figure_tally_t *ports, smcr_figure_list_t *list, wmem_al
     }
 }
 
+/* Whether the client of the connection still waits for an answer to its REQ: neither an answer is
+ * captured nor a message that the client sends after one. */
+static bool
+is_unanswered(const smcr_cm_conn_t *conn)
+{
+    const smcr_cm_end_t *client = &conn->ends[SMCR_CM_CLIENT];
+
+    return conn->roles_known && client->state_known && client->state == SMCR_IB_CM_STATE_REQ_SENT;
+}
+
+/* Counts the connections of RDMA-CM whose retransmitted REQ has no answer. */
+static void
+count_unanswered(smcr_entry_rdma_t *entry, const smcr_collect_followed_t *flow)
+{
+    unsigned count = flow->asked ? wmem_array_get_count(flow->asked) : 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const smcr_cm_conn_t *conn = *(const smcr_cm_conn_t **)wmem_array_index(flow->asked, i);
+        if (!is_unanswered(conn))
+            continue;
+        if (!entry->cm_unanswered++ && conn->port_known)
+            entry->cm_unanswered_port = conn->port;
+    }
+}
+
 /* Returns the entry of the flow's standstills, and of the time after its last packet; NULL: no port
  * stopped the flow. */
 static smcr_entry_flow_pause_t *
@@ -242,6 +267,7 @@ report_flow(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     smcr_collect_flow_sizes_fill(entry, &flow->sizes, collection->capture.last_time, scope);
     fill_from_order(entry, flow, collection);
+    count_unanswered(entry, flow);
     entry->pause = pause_of(collection, flow, scope);
     entry->recovery = smcr_recovery_report(&flow->recovery, scope);
     entry->reordered_frame = smcr_recovery_reordered(&flow->recovery);

@@ -15,6 +15,10 @@
  * own. */
 #define SMCR_COLLECT_MARKED_KEPT 64
 
+/* Number of connections of RDMA-CM that are kept for each flow, since their REQ was
+ * retransmitted. */
+#define SMCR_COLLECT_ASKED_MOST 256
+
 /* The packets that a flow retransmitted in one step back (go-back-N). */
 typedef struct {
     const smcr_step_back_t *step; /* the step back, in the state; NULL: this element and all later
@@ -40,6 +44,8 @@ typedef struct {
                                         the same flow */
     bool lacks_ecn;                  /* the ECN codepoint of at least one packet is not known */
     const smcr_record_cm_t *cm;      /* last RDMA-CM message of the flow; NULL: none */
+    wmem_array_t *asked;             /* connections of RDMA-CM (const smcr_cm_conn_t *) whose REQ
+                                        the flow has retransmitted; NULL: none */
     uint8_t source[SMCR_GID_LENGTH]; /* source GID of the flow's packets */
     smcr_collect_heard_t *heard;     /* last packets from the flow's source to its destination;
                                         NULL: no packet yet */

@@ -475,6 +475,30 @@ count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
     count_congestion(collection, flow, when, roce);
 }
 
+/* Keeps the connection of a retransmitted REQ: it may never get an answer. */
+static void
+keep_asked(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
+           const smcr_cm_conn_t *conn)
+{
+    if (!flow->asked)
+        flow->asked = wmem_array_new(collection->scope, sizeof conn);
+    unsigned count = wmem_array_get_count(flow->asked);
+    for (unsigned i = 0; i < count; i++)
+        if (*(const smcr_cm_conn_t **)wmem_array_index(flow->asked, i) == conn)
+            return;
+    if (count < SMCR_COLLECT_ASKED_MOST)
+        wmem_array_append_one(flow->asked, conn);
+}
+
+/* Takes a message of RDMA-CM that the flow carries. */
+static void
+take_cm(const smcr_collect_t *collection, smcr_collect_followed_t *flow, const smcr_record_cm_t *cm)
+{
+    flow->cm = cm;
+    if (cm->attribute == SMCR_IB_CM_REQ && cm->retransmission_of)
+        keep_asked(collection, flow, cm->conn);
+}
+
 /* Counts a packet in the figures of its flow. `frame_before` is set before `last_frame` moves:
  * later counts of this packet compare with the packet before it. */
 static void
@@ -512,7 +536,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_whe
     take_recovery(collection, flow, when, packet);
     count_icrc(&flow->icrc, roce->icrc);
     if (packet->record->cm)
-        flow->cm = packet->record->cm;
+        take_cm(collection, flow, packet->record->cm);
 }
 
 /* Counts the time before the packet as a standstill of the flow if a port had paused its class. */

@@ -503,13 +503,41 @@ is_unanswered(const smcr_finder_t *finder, const smcr_figure_subject_t *messages
     return true;
 }
 
+/* Returns how many connection requests got no answer, as text: "no answer captured to 2 connection
+ * requests (first one: port 7174)"; NULL: all got one. */
+static const char *
+unanswered_text(const smcr_finder_t *finder)
+{
+    const smcr_entry_rdma_t *first = NULL;
+    uint64_t count = 0;
+
+    if (smcr_finder_is_filtered(finder))
+        return NULL;
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
+        count += smcr_figure_or_zero(flow->cm_unanswered);
+        if (!first && smcr_figure_or_zero(flow->cm_unanswered))
+            first = flow;
+    }
+    if (!first)
+        return NULL;
+    const char *requests = smcr_words_things(finder->scope, count, "connection request");
+    if (first->cm_unanswered_port == SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(finder->scope, "no answer captured to %s", requests);
+    return wmem_strdup_printf(finder->scope, "no answer captured to %s (%sport %" PRIu64 ")",
+                              requests, count > 1 ? "first one: " : "", first->cm_unanswered_port);
+}
+
 /* Finding: RDMA-CM retransmits messages. The messages or their answers were lost, or the answers
- * came after the timeout. Without any answer no connection comes about, which is a failure. */
+ * came after the timeout. A connection whose request gets no answer does not come about, which is a
+ * failure; the host may answer other requests. */
 static void
 find_cm_retransmissions(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
-    bool is_failure = is_unanswered(finder, notice.subject);
+    const char *unanswered = unanswered_text(finder);
+    const char *why = unanswered ? unanswered : "messages lost, or answers delayed";
+    bool is_silent = is_unanswered(finder, notice.subject);
+    bool is_failure = is_silent || unanswered;
 
     smcr_finder_add_as(finder, is_failure ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
                        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CM_REPEAT,
@@ -520,8 +548,7 @@ find_cm_retransmissions(smcr_finder_t *finder)
                        smcr_finder_subject(finder, notice.subject),
                        smcr_words_things(finder->scope, notice.count, "message"),
                        notice.count > 1 ? " (first one in this frame)" : "",
-                       is_failure ? "no RoCE packet came back"
-                                  : "messages lost, or answers delayed");
+                       is_silent ? "no RoCE packet came back" : why);
 }
 
 /* ---- RoCE that is not analysed ---- */
