@@ -109,7 +109,7 @@ add_open_transfer(const smcr_timeline_step_t *step, int side, const smcr_timelin
                   smcr_when_t end)
 {
     smcr_timeline_look_for_missing_ack(step, sent, NULL, end);
-    if (sent->is_data && sent->read.frame)
+    if (sent->is_data && (sent->read.frame || sent->rewritten.frame))
         smcr_timeline_add_transfer_without_ack(step, side, sent, end);
     else if (sent->is_data)
         smcr_timeline_add_transfer(step, side, sent, end, false);

@@ -66,11 +66,14 @@ smcr_timeline_find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
 }
 
 void
-smcr_timeline_note_rewritten(smcr_timeline_writer_t *writer, const smcr_link_t *link,
-                             uint64_t position)
+smcr_timeline_note_rewritten(const smcr_timeline_step_t *step, uint64_t position)
 {
-    for (smcr_timeline_sent_t *sent = writer->oldest; sent && sent->link != link; sent = sent->next)
-        sent->is_rewritten |= sent->end > position;
+    const smcr_record_t *record = step->packet->record;
+    smcr_timeline_sent_t *sent = step->timeline->writer[record->sender].oldest;
+
+    for (; sent && sent->link != record->link; sent = sent->next)
+        if (sent->end > position)
+            sent->rewritten = step->packet->when;
 }
 
 /* Ends of data grow in the order of sending, but after a move to another link the writer writes
@@ -80,7 +83,7 @@ smcr_timeline_note_read(const smcr_timeline_step_t *step, int side, uint64_t con
 {
     smcr_timeline_sent_t *sent = step->timeline->writer[side].oldest;
 
-    for (; sent && (sent->end <= consumed || sent->is_rewritten); sent = sent->next) {
+    for (; sent && (sent->end <= consumed || sent->rewritten.frame); sent = sent->next) {
         bool is_read = sent->end && sent->end <= consumed;
         if (is_read && !sent->read.frame)
             sent->read = step->packet->when;

@@ -26,16 +26,16 @@ typedef struct smcr_timeline_sent {
                                 announces; 0: not known */
     smcr_when_t read;        /* the peer's first CDC message that reports the data as read, so the
                                 data have arrived; frame 0: none so far */
+    smcr_when_t rewritten;   /* after a move to another link, the last packet that writes data of
+                                this packet once more. A writer rewrites only data without an
+                                acknowledgement, so none of this packet came before. Frame 0: the
+                                data were not written once more */
     uint32_t psn;            /* PSN of the packet, 24 bits */
     bool is_data;          /* the packet is a WRITE, or a CDC message that announces data */
     bool may_be_no_data;   /* the announced data may already have been announced by an earlier
                               message that is missing; set with `is_data` */
     bool ends_request;     /* the packet is the last one of a WRITE request */
     bool is_retransmitted; /* the packet was retransmitted, or is itself a retransmission */
-    bool is_rewritten;     /* the writer has written the data of the packet once more after a move
-                              to another link. A writer rewrites only data without an
-                              acknowledgement, so no acknowledgement of this packet came before the
-                              move */
     bool is_after_gap;     /* the packet came after a sequence gap: its receiver may discard it, and
                               then never acknowledges it */
 } smcr_timeline_sent_t;
@@ -58,11 +58,10 @@ const smcr_timeline_sent_t *smcr_timeline_find_acked(const smcr_timeline_writer_
  * packet. NULL: there is none. */
 smcr_timeline_sent_t *smcr_timeline_find_sent(const smcr_timeline_writer_t *writer, uint32_t frame);
 
-/* Notes that the writer writes the data from `position` on, over `link`. A packet in flight on
- * another link that carries or announces these data was not acknowledged, so `is_rewritten` is set
- * for it. */
-void smcr_timeline_note_rewritten(smcr_timeline_writer_t *writer, const smcr_link_t *link,
-                                  uint64_t position);
+/* Notes that the WRITE packet of `step` writes the data from `position` on. A packet in flight on
+ * another link that carries or announces these data was not acknowledged, so `rewritten` is set for
+ * it. */
+void smcr_timeline_note_rewritten(const smcr_timeline_step_t *step, uint64_t position);
 
 /* Notes that the data of packets in flight of the writer `side` have arrived: the message of `step`
  * reports all data up to the position `consumed` as read. */

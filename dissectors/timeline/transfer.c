@@ -88,13 +88,15 @@ smcr_timeline_add_transfer(const smcr_timeline_step_t *step, int side,
     smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, certain, end);
 }
 
-/* What is certain ends with the previous acknowledgement, and the rest is in doubt. */
+/* What is certain ends with the previous acknowledgement, and the rest is in doubt. Of data that
+ * the writer has written once more, all time is certain up to then; later the other packet
+ * counts. */
 void
 smcr_timeline_add_transfer_without_ack(const smcr_timeline_step_t *step, int side,
                                        const smcr_timeline_sent_t *sent, smcr_when_t end)
 {
-    if (sent->is_rewritten) {
-        smcr_timeline_add_transfer(step, side, sent, end, true);
+    if (sent->rewritten.frame) {
+        smcr_timeline_add_transfer(step, side, sent, sent->rewritten, true);
         return;
     }
     if (sent->read.frame && sent->read.time < end.time)
@@ -215,14 +217,16 @@ smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side, const smcr_ti
     writer->last_acked_link = acked.link;
 }
 
-/* Forgets the oldest packet in flight of `sender`. Its acknowledgement is probably missing. Then
- * acknowledgements of retransmitted packets may be missing, too, so the retransmissions are in
- * doubt. */
+/* Forgets the oldest packet in flight of `sender`. Its acknowledgement is probably missing, so its
+ * transfer is in doubt up to now. Acknowledgements of retransmitted packets may be missing, too, so
+ * the retransmissions are in doubt. */
 static void
 forget_oldest(const smcr_timeline_step_t *step, int sender)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
 
+    if (writer->oldest->is_data)
+        smcr_timeline_add_transfer_without_ack(step, sender, writer->oldest, step->packet->when);
     smcr_timeline_remove_sent(step, writer, &writer->oldest);
     smcr_timeline_doubt_retransmissions_of_both(step, &writer->retransmitted);
     writer->retransmitted.end.frame = writer->retransmitted_unheard.end.frame = 0;

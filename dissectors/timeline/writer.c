@@ -87,7 +87,7 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
     if (!was_overtaken(step, writer))
         note_last_write(step, writer, sent->acked);
     if (range.known)
-        smcr_timeline_note_rewritten(writer, record->link, range.position);
+        smcr_timeline_note_rewritten(step, range.position);
 }
 
 /* Takes in the data of a WRITE packet. `sent`: entry of the packet for the list of packets in

@@ -871,6 +871,24 @@ ONCE_SAID_OF_MOVES = [
         "start",
         "without 1 to 40",
     ),
+    (
+        "under way up to the end, though written once more before",
+        "rfc-failover-new-seq",
+        "thinned",
+        "without acknowledgements",
+    ),
+    (
+        "idle, though more is under way than is kept",
+        "6.1-v2-d2-bulk-duplex",
+        "thinned",
+        "without acknowledgements",
+    ),
+    (
+        "retransmitted, though the whole capture shows that this was needless",
+        "late-fallback",
+        "thinned",
+        "without acknowledgements",
+    ),
 ]
 # The same of loss: what fills a gap may have been sent before. These are never OPEN
 OF_LOSS = {

@@ -283,7 +283,7 @@ SENT_AGAIN = {
     "not_heard",
 }
 SAYS_LESS = {
-    "repeats": SENT_AGAIN,
+    "repeats": SENT_AGAIN | {"answered_twice"},
     "timeouts": SENT_AGAIN,
     "failover": {"link_lost"},
     "buffer_full": {"slow_reader"},
