@@ -872,6 +872,18 @@ ONCE_SAID_OF_MOVES = [
         "without 1 to 40",
     ),
     (
+        "of type single, though a link that is deleted is absent",
+        "peer-foreign",
+        "thinned",
+        "without path 2",
+    ),
+    (
+        "idle, though a link is absent on which it may write",
+        "rfc-peer",
+        "thinned",
+        "without path 2",
+    ),
+    (
         "under way up to the end, though written once more before",
         "rfc-failover-new-seq",
         "thinned",

@@ -507,6 +507,10 @@ smcr_collect_gap_t smcr_collect_tcp_flows_gap(const smcr_collect_tcp_facts_t *tc
 void smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pinfo,
                                    const smcr_tap_t *packet);
 
+/* Whether the group may have had a link in use of which the capture has no packet: its packets may
+ * have added links, and may have carried data of any connection of the group. */
+bool smcr_collect_link_groups_has_unseen(const smcr_collect_t *collection, const smcr_lgr_t *lgr);
+
 /* Adds an entry for each link group to `list`, in the order of their indices. `has_rmbs`: with its
  * RMBs, which takes time for each connection of the group. Memory is allocated in `scope`. Called
  * after smcr_collect_rdma_flows_report(), which numbers the flows that links refer to. */

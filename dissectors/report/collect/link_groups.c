@@ -10,6 +10,7 @@
 
 #include "message/message.h"
 #include "fields.h"
+#include "report/words/words.h"
 #include "wire/wire.h"
 
 /* The identity of a peer, as its Accept or Confirm states it. */
@@ -324,6 +325,18 @@ over_at(const smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_coll
                                    : (smcr_when_t){0, 0};
 }
 
+/* Whether the link may have been in use, although the capture has no packet of it. A link that the
+ * hosts gave up in its setup was never in use. */
+static bool
+was_unseen(const smcr_collect_t *collection, const smcr_link_t *link)
+{
+    uint32_t over = link->lost_frame ? link->lost_frame : link->deleted_frame;
+
+    return smcr_evidence_was_unseen(link) &&
+           !smcr_words_link_wait_ran_out(smcr_collect_when(collection, link->added_frame),
+                                         smcr_collect_when(collection, over));
+}
+
 /* Fills in the states that the link had, each with the frames in which the state begins and ends. A
  * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, rejected or
  * deleted.
@@ -336,11 +349,12 @@ fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t 
     const smcr_collect_t *collection = reporter->collection;
     smcr_when_t none = {0, 0}, active = smcr_collect_when(collection, link->active_frame);
     smcr_when_t over = over_at(entry, link, collection, lost);
+    smcr_when_t unconfirmed_until = was_unseen(collection, link) ? none : over;
 
     if (!link->was_active || link->is_announced || link->active_frame)
         add_state(entry, reporter, SMCR_FIGURE_STATUS_UNCONFIRMED,
                   link->is_announced ? smcr_collect_when(collection, link->added_frame) : none,
-                  link->was_active ? active : over);
+                  link->was_active ? active : unconfirmed_until);
     if (link->was_active)
         add_state(entry, reporter, SMCR_FIGURE_STATUS_ACTIVE, active, over);
     if (over.frame)
@@ -533,6 +547,16 @@ report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_
 
 /* ---- groups ---- */
 
+bool
+smcr_collect_link_groups_has_unseen(const smcr_collect_t *collection, const smcr_lgr_t *lgr)
+{
+    const smcr_link_t *link = lgr->newest_link;
+
+    while (link && !was_unseen(collection, link))
+        link = smcr_link_older(link);
+    return link;
+}
+
 /* Whether the link is active, or was active when its link group ended. The latter holds for a link
  * that has carried packets and was deleted in the frame in which its group ended. */
 static bool
@@ -572,7 +596,8 @@ may_be_in_use(const smcr_link_t *link)
  * Returns true if the capture proves that no other link of the group is active, or that two links
  * are active. Returns false if a link may be active that is not in `active`. */
 static bool
-find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
+find_active_links(const smcr_lgr_t *lgr, const smcr_collect_t *collection,
+                  const smcr_link_t *active[2])
 {
     for (const smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group) {
         if (may_be_in_use(link))
@@ -582,7 +607,8 @@ find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
         active[1] = active[0];
         active[0] = link;
     }
-    return active[1] || !smcr_evidence_may_lack_link(lgr);
+    return active[1] || !(smcr_evidence_may_lack_link(lgr) ||
+                          smcr_collect_link_groups_has_unseen(collection, lgr));
 }
 
 /* Returns the type of the link group (RFC 7609, 2.2); SMCR_FIGURE_GROUP_UNKNOWN: not known. The
@@ -590,12 +616,12 @@ find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
  * A group that has ended has the type that it had at its end. If the capture starts after the first
  * contact, a second link may not be captured, and the type is not known. */
 static smcr_figure_group_type_t
-type_of(const smcr_lgr_t *lgr)
+type_of(const smcr_lgr_t *lgr, const smcr_collect_t *collection)
 {
     const smcr_link_t *active[2] = {NULL, NULL};
     int client = smcr_lgr_client_side(lgr);
 
-    if (!find_active_links(lgr, active))
+    if (!find_active_links(lgr, collection, active))
         return SMCR_FIGURE_GROUP_UNKNOWN;
     if (!active[1])
         return active[0] ? SMCR_FIGURE_GROUP_SINGLE : SMCR_FIGURE_GROUP_NONE;
@@ -692,7 +718,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     entry->index = smcr_collect_lgr_number(lgr);
     entry->version = smcr_figure_version_of(group->version ? group->version : lgr->version,
                                             smcr_lgr_release(lgr));
-    entry->type = type_of(lgr);
+    entry->type = type_of(lgr, reporter->collection);
     fill_peer(&entry->peers.client, &group->identity[client], scope);
     fill_peer(&entry->peers.server, &group->identity[!client], scope);
     entry->eid = name_of(scope, group->eid, SMCR_WIRE_EID_LENGTH);

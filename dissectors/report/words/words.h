@@ -161,17 +161,25 @@ smcr_words_link_was_active(const smcr_entry_link_t *link)
 #define SMCR_WORDS_LINK_WAIT_LEAST (2 * SMCR_TIME_SECOND)
 #define SMCR_WORDS_LINK_WAIT_MOST  (6 * SMCR_TIME_SECOND)
 
+/* Whether a link ended as long after ADD LINK as Linux waits for it to come up. `over`: the frame
+ * with which it ended, or in which a host reported its path as lost; frame 0: it did not end. */
+static inline bool
+smcr_words_link_wait_ran_out(smcr_when_t added, smcr_when_t over)
+{
+    uint64_t waited = over.time > added.time ? over.time - added.time : 0;
+
+    return over.frame && added.frame && waited >= SMCR_WORDS_LINK_WAIT_LEAST &&
+           waited <= SMCR_WORDS_LINK_WAIT_MOST;
+}
+
 /* Whether the hosts gave up the link in its setup: it ended, or its path was reported as lost, as
  * long after ADD LINK as Linux waits. If the capture has no packet of the link, nothing else shows
  * this: the link may have been in use on a path that the capture point does not see. */
 static inline bool
 smcr_words_link_was_given_up(const smcr_entry_link_t *link)
 {
-    smcr_when_t over = link->lost_frame.frame ? link->lost_frame : link->deleted_frame;
-    uint64_t waited = over.time > link->added_frame.time ? over.time - link->added_frame.time : 0;
-
-    return over.frame && link->added_frame.frame && waited >= SMCR_WORDS_LINK_WAIT_LEAST &&
-           waited <= SMCR_WORDS_LINK_WAIT_MOST;
+    return smcr_words_link_wait_ran_out(
+        link->added_frame, link->lost_frame.frame ? link->lost_frame : link->deleted_frame);
 }
 
 /* Whether the link never came up: a host reports its path as lost, its announcement is captured, it

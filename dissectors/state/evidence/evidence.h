@@ -305,6 +305,9 @@ bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
  * in a capture of one of two devices. */
 bool smcr_evidence_never_saw(const smcr_link_t *link);
 
+/* Whether the link may be, or may have been, active, although the capture has no packet of it. */
+bool smcr_evidence_was_unseen(const smcr_link_t *link);
+
 /* Whether the state of the link is certain. false: a message that confirms, rejects or deletes the
  * link may be missing. */
 bool smcr_evidence_knows_link(const smcr_link_t *link);

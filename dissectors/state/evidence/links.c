@@ -77,6 +77,13 @@ smcr_evidence_never_confirmed(const smcr_lgr_t *lgr)
     return lgr->link_never_confirmed;
 }
 
+bool
+smcr_evidence_was_unseen(const smcr_link_t *link)
+{
+    return link->state != SMCR_LINK_REJECTED && smcr_evidence_never_saw(link) &&
+           !smcr_evidence_never_confirmed(link->lgr);
+}
+
 /* Every doubt gives true. */
 bool
 smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)

@@ -210,13 +210,16 @@ are_in_order(const smcr_collect_link_flows_t *flows)
 }
 
 /* Returns the flows of the only link that the connection has used; NULL: there are several or none,
- * or the capture of the link group is out of order. */
+ * the connection may have used a link of which the capture has no packet, or the capture of the
+ * link group is out of order. */
 static const smcr_collect_link_flows_t *
 flows_of(const smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted)
 {
     const smcr_collect_link_use_t *use = counted->first_use;
 
     if (!use || use->next || smcr_lgr_is_in_disorder(use->link->lgr))
+        return NULL;
+    if (smcr_collect_link_groups_has_unseen(collection, use->link->lgr))
         return NULL;
     return wmem_map_lookup(collection->link_flows, use->link);
 }
