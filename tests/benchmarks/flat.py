@@ -35,10 +35,53 @@ def seconds(pid):
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-class Flat:
-    """A table, with a row whenever so many further connections have their lines."""
+WIDTH, HEIGHT, MARGIN = 720, 260, 60  # of the picture, pixels
+PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"
+ font-family="sans-serif" font-size="13"><title>Memory while connections come and go</title>
+<rect width="{width}" height="{height}" fill="#fff"/>
+<path d="M{margin} {margin}V{bottom}H{right}" fill="none" stroke="#444"/>
+<polyline points="{process}" fill="none" stroke="#888" stroke-width="2"/>
+<polyline points="{own}" fill="none" stroke="#06c" stroke-width="3"/>
+<text x="{margin}" y="24">MB; grey: the whole process, up to {top:,.0f};</text>
+<text x="{margin}" y="44" fill="#06c">blue: the plugin's own, from {least:.1f} to {most:.1f}</text>
+<text x="{right}" y="{below}" text-anchor="end">{connections:,} connections</text>
+</svg>
+"""
 
-    def __init__(self, bed, count):
+
+def picture(rows):
+    """A picture of rows (connections, bytes of the plugin's own, bytes of the process)."""
+    across = (WIDTH - 2 * MARGIN) / rows[-1][0]
+    up = (HEIGHT - 2 * MARGIN) / max(row[2] for row in rows)
+    places = [
+        " ".join(
+            f"{MARGIN + row[0] * across:.1f},{HEIGHT - MARGIN - row[i] * up:.1f}" for row in rows
+        )
+        for i in (1, 2)
+    ]
+    own = [row[1] / MEGABYTE for row in rows]
+    return PICTURE.format(
+        width=WIDTH,
+        height=HEIGHT,
+        margin=MARGIN,
+        bottom=HEIGHT - MARGIN,
+        right=WIDTH - MARGIN,
+        below=HEIGHT - MARGIN + 20,
+        own=places[0],
+        process=places[1],
+        top=max(row[2] for row in rows) / MEGABYTE,
+        least=min(own),
+        most=max(own),
+        connections=rows[-1][0],
+    )
+
+
+class Flat:
+    """A table, with a row whenever so many further connections have their lines. `folder`: gets the
+    same as a picture, flat.svg; None: no picture."""
+
+    def __init__(self, bed, count, folder):
+        self.folder, self.rows = folder, []
         self.every = max(1, count // LOOKS)
         self.connections = self.lines = 0
         self.counters = bed.scratch / "own"
@@ -60,11 +103,13 @@ class Flat:
 
     def look(self, pid):
         now, most = struct.unpack("=QQ", self.counters.read_bytes())
+        process = resident(pid)
+        self.rows.append((self.connections, now, process))
         self.table.row(
             self.connections,
             self.lines,
             *(f"{number / MEGABYTE:.2f}" for number in (now, most)),
-            f"{resident(pid) / MEGABYTE:.0f}",
+            f"{process / MEGABYTE:.0f}",
             f"{seconds(pid):.1f}",
         )
 
@@ -87,3 +132,5 @@ class Flat:
             f"{usage.ru_maxrss * 1024 / MEGABYTE:.0f} MB, "
             f"{usage.ru_utime + usage.ru_stime:.1f} s of CPU time."
         )
+        if self.folder:
+            (self.folder / "flat.svg").write_text(picture(self.rows), encoding="utf-8")

@@ -20,6 +20,7 @@ PLAIN = {
     "stream": 50_000,
     "state": 10_000,
     "timeline": 20_000,
+    "packed": 10_000,
     "layout": 30_000,
 }  # executions
 EPAN = dict.fromkeys(
