@@ -141,13 +141,21 @@ smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, expert_fie
         observer(pinfo, expert);
 }
 
+static bool is_silent; /* no expert item is raised */
+
+void
+smcr_items_raise_of_messages(bool raise)
+{
+    is_silent = !raise;
+}
+
 /* A strict item is raised only if the user wants it. */
 void
 smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *text)
 {
     const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
 
-    if (row->strict && !smcr_items_strict)
+    if (is_silent || (row->strict && !smcr_items_strict))
         return;
     add_breach_field(item, row);
     smcr_item_raise_unconditionally(pinfo, item, expert);

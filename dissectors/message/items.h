@@ -67,6 +67,10 @@ typedef void smcr_item_observer_t(packet_info *pinfo, const expert_field *expert
 /* Sets the observer of all expert items of the plugin. Called once, when protocols register. */
 void smcr_item_observe(smcr_item_observer_t *with);
 
+/* Whether expert items of messages are raised: false while a message with a wrong ICRC is shown, of
+ * which any byte may be wrong. The caller sets it to true afterwards. */
+void smcr_items_raise_of_messages(bool raise);
+
 /* Raises the expert item `expert` at `item`, with the sentence in experts.def, whatever the
  * preference smcr.strict is. */
 void smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, expert_field *expert);

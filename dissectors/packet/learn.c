@@ -309,7 +309,8 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 }
 
 /* Later passes: finds the record that the first pass has made. Returns false if the packet has no
- * record. A packet that the kernel has copied (`tapped`, room anck) has no parts to find. */
+ * record. The record also says that the packet has a wrong ICRC, if the first pass alone has checked
+ * it (smcr_packet_wants_icrc()). A packet that the kernel has copied (`tapped`, room anck) has no parts to find. */
 static bool
 recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -317,6 +318,10 @@ recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 
     if (!smcr_record_find(state, pinfo->num, packet->layer, &packet->record))
         return false;
+    if (packet->record.kind == SMCR_RECORD_CORRUPT) {
+        packet->roce.has_bad_icrc = true;
+        packet->roce.icrc = 1 + SMCR_IB_ICRC_BAD;
+    }
     if (!packet->tapped)
         find_message(pinfo, packet); /* called since it sets `fragments` of the packet, which are
                                         shown */
@@ -336,6 +341,32 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 }
 
 /* ---- the ICRC ---- */
+
+/* Whether the packet is a CDC message that contradicts what is known of its connection. A damaged
+ * message would make a connection that does not exist, or seem to break a rule. */
+static bool
+is_doubtful_cdc(packet_info *pinfo, const smcr_packet_t *packet)
+{
+    smcr_cdc_t cdc;
+
+    return !smcr_cdc_decode(packet->payload, pinfo, &cdc) ||
+           smcr_state_cdc_is_doubtful(smcr_capture_state(), &packet->roce.destination, &cdc);
+}
+
+/* The first messages of a sender are checked, too, until one is right: then wrong ones mean
+ * something (smcr_senders_trust()). */
+bool
+smcr_packet_wants_icrc(packet_info *pinfo, const smcr_packet_t *packet)
+{
+    if (!smcr_ib_operations[packet->roce.opcode].is_whole_send || !is_first_pass(pinfo) ||
+        smcr_capture_is_quoted(pinfo))
+        return false;
+    if (is_cut(packet->payload) || !tvb_captured_length(packet->payload) ||
+        !smcr_wire_llc_type_is_cdc(tvb_get_uint8(packet->payload, 0)))
+        return false;
+    return smcr_senders_are_unjudged(smcr_capture_state(), packet->roce.source) ||
+           is_doubtful_cdc(pinfo, packet);
+}
 
 /* The packet's own ICRC counts before its sender is judged. Later passes only read. */
 void

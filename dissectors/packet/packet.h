@@ -64,6 +64,11 @@ bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
  * "unverified" if the ICRCs of the sender mean nothing. Called before smcr_packet_learn(). */
 void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
+/* Whether the ICRC of the packet has to be checked without the preference smcr.check_icrc: in the
+ * first pass, for a message that contradicts what is known of its connection, and for the first
+ * messages of a sender. Called after the payload is known, and before smcr_packet_learn(). */
+bool smcr_packet_wants_icrc(packet_info *pinfo, const smcr_packet_t *packet);
+
 /* First pass: returns a smcr_arrival_t, the argument with which the state learns a packet or
  * message, with the state, the time and the VLAN of this frame. The caller adds the record, and the
  * packet or message. */

@@ -7,6 +7,8 @@
 
 #include "packet.h"
 
+#include <epan/exceptions.h>
+
 #include "fields.h"
 #include "message/message.h"
 #include "payload/payload.h"
@@ -151,6 +153,24 @@ show_tapped_message(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *p
     return below;
 }
 
+/* Shows a message with a wrong ICRC, without the expert items of its contents. Returns its
+ * subtree. */
+static proto_tree *
+show_damaged_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, carried_t *carried)
+{
+    proto_tree *volatile below = NULL;
+
+    smcr_items_raise_of_messages(false);
+    TRY {
+        below = show_message(message, pinfo, tree, carried);
+    }
+    FINALLY {
+        smcr_items_raise_of_messages(true);
+    }
+    ENDTRY;
+    return below;
+}
+
 /* Shows the payload. Returns the subtree to which the learned facts are added. */
 static proto_tree *
 show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
@@ -159,6 +179,9 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
         return show_write(pinfo, tree, packet, carried);
     if (packet->tapped)
         return show_tapped_message(pinfo, tree, packet, carried);
+    if (packet->record.kind == SMCR_RECORD_CORRUPT &&
+        smcr_ib_operations[packet->roce.opcode].is_whole_send)
+        return show_damaged_message(packet->payload, pinfo, tree, carried);
     if (smcr_ib_operations[packet->roce.opcode].is_whole_send)
         return show_message(packet->payload, pinfo, tree, carried);
     return show_part(pinfo, tree, packet, carried);

@@ -427,6 +427,18 @@ dissect_not_ours(call_t *call, smcr_packet_t *packet)
     return dissect_foreign(call);
 }
 
+/* Learns whether the ICRC of a message is wrong, without the preference `smcr.check_icrc`. An ICRC
+ * that is not wrong counts as not checked. */
+static void
+check_message(const call_t *call, smcr_packet_t *packet)
+{
+    smcr_icrc_t icrc = smcr_roce_check_icrc(call->tvb, call->pinfo, call->start, &packet->roce);
+
+    smcr_packet_learn_icrc(call->pinfo, packet, &icrc);
+    if (!packet->roce.has_bad_icrc)
+        packet->roce.icrc = 0;
+}
+
 /* Learns and dissects a packet whose headers are in `packet->roce`. Returns the number of bytes
  * used. */
 static int
@@ -434,6 +446,8 @@ dissect_known_headers(call_t *call, smcr_packet_t *packet)
 {
     if (is_learned_from_payload(&packet->roce))
         packet->payload = smcr_roce_payload(call->tvb, packet->roce.payload, &packet->roce);
+    if (!smcr_preferences.check_icrc && smcr_packet_wants_icrc(call->pinfo, packet))
+        check_message(call, packet);
     if (!smcr_packet_learn(call->pinfo, packet))
         return dissect_not_ours(call, packet);
     smcr_udp_ports_watch();

@@ -90,6 +90,14 @@ get_sender(smcr_state_t *state, const smcr_icrc_t *icrc)
     return sender;
 }
 
+bool
+smcr_senders_are_unjudged(const smcr_state_t *state, const uint8_t sender[SMCR_GID_LENGTH])
+{
+    const sender_t *known = state->senders ? wmem_map_lookup(state->senders, sender) : NULL;
+
+    return !known || (!known->trusted && !known->doubted);
+}
+
 /* Trust is never lost: one right ICRC shows that the sender computes them. */
 void
 smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)

@@ -175,6 +175,9 @@ typedef struct {
                                        settle gaps before the answer, decide whether this time may
                                        become `longest_answer`: no later request, and no earlier
                                        answer, may be missing */
+    smcr_interval_t latest_message; /* longest time between the last WRITE before a CDC message and
+                                       the message that announces its data, 10 ms or
+                                       more; end frame 0: none */
     smcr_cursor_t prod;       /* producer cursor of the writer's last CDC message; set with
                                  `prod_is_end` */
     bool prod_is_end;         /* the writer has no more data than `prod` announces: it has sent no

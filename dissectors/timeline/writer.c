@@ -10,6 +10,10 @@
 #include "retransmission.h"
 #include "transfer.h"
 
+/* Shortest time between a WRITE and its CDC message that makes the message late, nanoseconds. A host
+ * sends both at once. */
+#define LATE_MESSAGE (10 * SMCR_TIME_MILLISECOND)
+
 /* Takes in all acknowledgements before `frame` of packets of the writer `side`. Also ends the
  * writer's wait for space, if it ended before `frame`. */
 static void
@@ -181,6 +185,40 @@ note_complete(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_
         writer->complete_in = step->packet->when.frame;
 }
 
+/* Whether the cursors of the CDC message of `step` show what its sender had written and read when
+ * the message came. A failover validation, and a message that is not the next packet of its flow,
+ * repeat earlier cursors. */
+static bool
+has_new_cursors(const smcr_timeline_step_t *step)
+{
+    const smcr_record_t *record = step->packet->record;
+    const smcr_cdc_t *cdc = step->packet->cdc;
+    bool is_next = record->order == SMCR_FLOW_IS_NEXT &&
+                   record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
+
+    return is_next && cdc && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !cdc->is_immediate;
+}
+
+/* Adds the time between the writer's last WRITE and the message of `step` that announces its data,
+ * if the message is late: the data are under way, since no program can read them before. No packet
+ * of the writer is missing in between: the message is the next packet of its flow. `view`: what the
+ * message means. */
+static void
+take_late_message(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_interval_t late = {writer->last_write, step->packet->when};
+    bool is_of_write = view->announced_bytes && view->writes && writer->last_write.frame &&
+                       writer->last_write_link == step->packet->record->link;
+
+    if (!is_of_write || !has_new_cursors(step) || writer->gap.since.frame ||
+        smcr_interval_length(late) < LATE_MESSAGE)
+        return;
+    smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER, late.begin, late.end);
+    if (smcr_interval_length(late) > smcr_interval_length(writer->latest_message))
+        writer->latest_message = late;
+}
+
 /* Takes in a CDC message of `side` whose meaning, `view`, is known. `announces_unseen`: the message
  * announces bytes whose WRITE is not captured. */
 static void
@@ -191,6 +229,7 @@ take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record
 
     if (announces_unseen && writer->last_seen.frame)
         add_unseen_write(step, side);
+    take_late_message(step, side, view);
     /* the message announces data, or may announce data, so it may end a request */
     if (view->announced_bytes || !view->has_announced_bytes)
         writer->request_acked = is_blocked(step) ? NULL : &view->acked;
@@ -212,20 +251,6 @@ static bool
 may_repeat_announcement(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
 {
     return !view->has_announced_bytes || view->announced <= writer->written_on_left;
-}
-
-/* Whether the cursors of the CDC message of `step` show what its sender had written and read when
- * the message came. A failover validation, and a message that is not the next packet of its flow,
- * repeat earlier cursors. */
-static bool
-has_new_cursors(const smcr_timeline_step_t *step)
-{
-    const smcr_record_t *record = step->packet->record;
-    const smcr_cdc_t *cdc = step->packet->cdc;
-    bool is_next = record->order == SMCR_FLOW_IS_NEXT &&
-                   record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
-
-    return is_next && cdc && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !cdc->is_immediate;
 }
 
 /* Compares the cursors of the CDC message of `side` with those of its peer. They count even if the

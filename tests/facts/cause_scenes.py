@@ -217,6 +217,22 @@ def corruption(capture):
 corruption_unchecked = corruption
 
 
+def message_damaged(capture):
+    """The path changes the token and a reserved bit of a message, which its sender retransmits after
+    a timeout."""
+    connection = begun(capture)
+    talk(connection)
+    connection.write("client", text_lines(300, "request"))
+    number = connection.cdc("client", ack=False)
+    packet = capture.frames[number - 1][1]
+    for at in (61, 78):
+        alter(capture, number, lambda one, at=at: one[:at] + bytes([one[at] ^ 4]) + one[at + 1 :])
+    capture.wait(FIRST_TIMEOUT)
+    capture.add(packet)
+    connection.group.links[1].ack("server")
+    end(connection)
+
+
 def lost_behind_capture(capture):
     connection = begun(capture)
     talk(connection)
@@ -694,6 +710,33 @@ def truncated_at_once(capture):
         connection.close()
     del capture.frames[:start]
     capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
+
+
+def late_unread_abort(capture):
+    """The capture begins in the middle, and has two messages of a connection: the client closes,
+    and the server, which has not read the last request, aborts."""
+    first = begun(capture)
+    connection = of_equal_tokens(first, 2)
+    talk(connection)
+    connection.send("client", text_lines(100, "the last request"), read=False)
+    start = len(capture.frames)
+    connection.cdc("client", flags=["closed"])
+    connection.cdc("server", flags=["abort"])
+    connection.tcp.fin("client")
+    roce_only(capture, start)
+
+
+def late_message(capture):
+    """Once, the server's message comes three seconds after the WRITE that it announces."""
+    connection = begun(capture)
+    talk(connection)
+    connection.send("client", text_lines(300, "request"))
+    connection.write("server", text_lines(700, "response"))
+    capture.wait(3)
+    connection.cdc("server")
+    connection.read("client")
+    talk(connection)
+    connection.close()
 
 
 def left_over(capture):
@@ -1197,6 +1240,7 @@ SCENES = {
         "reordering_path",
         "corruption",
         "corruption_unchecked",
+        "message_damaged",
         "lost_behind_capture",
         "acknowledgements_lost",
         "slow_answers_of_host",
@@ -1241,6 +1285,8 @@ SCENES = {
         "late_two_tokens",
         "late_truncated",
         "truncated_at_once",
+        "late_unread_abort",
+        "late_message",
         "left_over",
         "late_slow_reader",
         "roce_only_slow_answers",

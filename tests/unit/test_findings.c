@@ -334,8 +334,9 @@ no_buffer(scene_t *scene)
     notice(scene, "smcr.packet_retransmitted", NOTE, 23);
 }
 
+/* Without smcr.check_icrc: only doubtful messages are checked, so packets may be lost, too. */
 static void
-damaged(scene_t *scene)
+damaged_messages(scene_t *scene)
 {
     pair_t flows = pair(scene);
 
@@ -346,6 +347,13 @@ damaged(scene_t *scene)
     notice(scene, "smcr.nak", WARN, 20);
     notice(scene, "smcr.packet_retransmitted", NOTE, 21);
     notice(scene, "smcr.icrc.bad", ERROR, 19);
+}
+
+static void
+damaged(scene_t *scene)
+{
+    damaged_messages(scene);
+    scene->report.capture.check_icrc = SMCR_FIGURE_YES;
 }
 
 static void
@@ -879,6 +887,8 @@ static const scene_case_t cases[] = {
     {.name = "RNR NAKs, NAKs with the same PSN", .play = no_buffer,
      .found = "warn no_receive_buffer 16"},
     {.name = "wrong ICRC, then NAKs", .play = damaged, .found = "error wrong_icrc 4"},
+    {.name = "wrong ICRC of messages", .play = damaged_messages,
+     .found = "error wrong_icrc 4, warn loss 30"},
     {.name = "refusal", .play = refused, .found = "warn refused 1"},
     {.name = "congestion", .play = congested, .found = "warn congestion 110"},
     {.name = "pause", .play = paused, .found = "note pause 1"},

@@ -346,6 +346,58 @@ find_long_pause(smcr_finder_t *finder)
                        idle.wait->end_frame.frame, pauses_text(finder, &idle));
 }
 
+/* ---- data that are announced late ---- */
+
+/* Finding: a host wrote data, and announced them long after. Until then the peer's program cannot
+ * read them, so the peer is not to blame for the time. The host may have had no room for the
+ * message in its send queue, or the path held the message. The finding names the longest time. */
+static void
+find_late_message(smcr_finder_t *finder)
+{
+    wmem_allocator_t *scope = finder->scope;
+    const smcr_entry_connection_t *worst = NULL;
+    const smcr_entry_conn_wait_t *longest = NULL;
+    bool by_client = false;
+    uint32_t count = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        for (int to_server = 1; to_server >= 0; to_server--) {
+            const smcr_entry_conn_wait_t *wait =
+                smcr_finding_wait_longest(conn, to_server, SMCR_FIGURE_WAIT_MESSAGE);
+            if (!wait || wait->lasted_s < SMCR_FINDING_LONG_WAIT)
+                continue;
+            count++;
+            if (longest && wait->lasted_s <= longest->lasted_s)
+                continue;
+            worst = conn;
+            longest = wait;
+            by_client = to_server;
+        }
+    }
+    if (!worst)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){
+                        .kind = SMCR_FIGURE_FOUND_LATE_MESSAGE,
+                        .count = count,
+                        .when = longest->end_frame,
+                        .frames = SMCR_FINDER_FRAMES(finder, longest->begin_frame,
+                                                     longest->end_frame),
+                        .filter = smcr_words_connection_filter(scope, worst),
+                        .cost = longest->lasted_s},
+                    "%s announced data of %s %s after the WRITE (frames %" PRIu32 " to %" PRIu32
+                    "): its host, or the path upstream of the capture point, held the CDC "
+                    "message; the peer could not read before%s",
+                    smcr_finding_wait_program(finder, worst, !by_client),
+                    smcr_words_direction(scope, worst, by_client),
+                    smcr_words_duration(scope, longest->lasted_s), longest->begin_frame.frame,
+                    longest->end_frame.frame,
+                    count > 1 ? wmem_strdup_printf(scope, "; so did %s",
+                                                   smcr_words_things(scope, count - 1,
+                                                                     "more direction"))
+                              : "");
+}
+
 /* ---- waits that have not ended when the capture ends ---- */
 
 /* A wait that has not ended when the capture ends. All zeros: there is none. */
@@ -789,6 +841,7 @@ smcr_finding_on_answers(smcr_finder_t *finder)
     find_early_closes(finder);
     find_slow_answers(finder);
     find_long_pause(finder);
+    find_late_message(finder);
     if (smcr_finder_is_filtered(finder))
         return;
     find_hung_reader(finder);

@@ -22,7 +22,7 @@ add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 {
     if (flow->icrc)
         smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->icrc->bad), 0);
-    if (smcr_finding_flow_is_damaged(finder, flow))
+    if (smcr_finding_flow_has_wrong_icrc(finder, flow))
         trouble->retransmitted += smcr_figure_or_zero(flow->repeated);
     trouble->answered += smcr_figure_or_zero(flow->repeated_after.icrc);
 }
@@ -35,7 +35,10 @@ static const char *
 effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
     const char *them = trouble->count == 1 ? "it" : "them";
+    bool checks_all = finder->report->capture.check_icrc == SMCR_FIGURE_YES;
 
+    if (trouble->retransmitted && !checks_all)
+        return wmem_strdup_printf(finder->scope, "the receiver discards %s", them);
     if (trouble->retransmitted)
         return wmem_strdup_printf(
             finder->scope, "the receiver discards %s%s, %s after NAKs for %s", them,
@@ -46,14 +49,16 @@ effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
     return "no packet was retransmitted: perhaps damaged by the capture only";
 }
 
-/* Finding: damaged packets. The ICRC of a packet does not match its bytes. The plugin checks ICRCs
- * only with the preference smcr.check_icrc. Retransmissions in flows with damaged packets are
- * consequences of the damage. So they do not count as lost packets (on_loss.c). */
+/* Finding: damaged packets. The ICRC of a packet does not match its bytes. Without the preference
+ * smcr.check_icrc the plugin checks ICRCs of doubtful messages only, and other packets may be
+ * damaged, too. With it, retransmissions in flows with damaged packets are consequences of the
+ * damage. So they do not count as lost packets (on_loss.c). */
 static void
 find_damaged(smcr_finder_t *finder)
 {
     smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_damaged);
     const char *filter = "smcr.icrc.bad";
+    bool checks_all = finder->report->capture.check_icrc == SMCR_FIGURE_YES;
 
     smcr_finder_add(
         finder,
@@ -61,8 +66,10 @@ find_damaged(smcr_finder_t *finder)
                                .count = trouble.count,
                                .when = smcr_finder_notice(finder, filter).first,
                                .filter = filter},
-        "%s with a wrong ICRC%s: %s", smcr_words_things(finder->scope, trouble.count, "packet"),
-        smcr_finding_trouble_hosts(finder, &trouble), effect_of_damage(finder, &trouble));
+        "%s with a wrong ICRC%s: %s%s",
+        smcr_words_things(finder->scope, trouble.count, checks_all ? "packet" : "message"),
+        smcr_finding_trouble_hosts(finder, &trouble), effect_of_damage(finder, &trouble),
+        checks_all ? "" : "; other packets are not checked (-o smcr.check_icrc:TRUE)");
 }
 
 /* ---- refused packets ---- */

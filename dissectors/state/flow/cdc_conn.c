@@ -49,6 +49,22 @@ is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
            smcr_ring_cursors_are_same(writer->prod, cdc->cons);
 }
 
+/* A test whether `half`, of which only one direction is known, may be the other direction of the
+ * message's connection. */
+typedef bool fits_t(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc);
+
+/* The same the other way round: the writer of `half` has read all that the sender of the message
+ * has written. A fits_t, as is_read_by_sender(). */
+static bool
+has_read_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *writer = &half->side[receiver];
+    const smcr_conn_side_t *reader = &half->side[!receiver];
+
+    return !writer->has_token && reader->has_token && writer->cons.count != 0 &&
+           smcr_ring_cursors_are_same(writer->cons, cdc->prod);
+}
+
 /* Whether the order of messages allows that `conn` and `half` are one connection. The object with
  * the lower `index` is older. If the handshake of the newer object is captured, it began after the
  * older object had messages, so the two are different connections. `conn` NULL: the direction of
@@ -91,7 +107,7 @@ has_steady_difference(const smcr_lgr_t *lgr)
  * find_other_direction(). */
 static smcr_conn_t *
 find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
-                  const smcr_cdc_t *cdc)
+                  const smcr_cdc_t *cdc, fits_t *fits)
 {
     smcr_conn_t *oldest = NULL;
     unsigned count = 0;
@@ -99,7 +115,7 @@ find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
     if (!may_pair_directions(lgr, cdc))
         return NULL;
     SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns) {
-        if (!is_read_by_sender(half, receiver, cdc) || !may_be_one(conn, half))
+        if (!fits(half, receiver, cdc) || !may_be_one(conn, half))
             continue;
         if (!count++ || half->index < oldest->index)
             oldest = half;
@@ -151,6 +167,17 @@ fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
            !conn->lgr->one_direction_conns_forgotten;
 }
 
+/* Finds the known direction whose writer has read all that the sender of the message has written,
+ * if its token is the expected one; NULL: none, or not clear which. A sender that has not read all
+ * data, as one that aborts, is found so. `conn`, `receiver`: as in find_other_direction(). */
+static smcr_conn_t *
+find_read_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+{
+    smcr_conn_t *found = find_fitting_half(lgr, conn, receiver, cdc, has_read_sender);
+
+    return found && differs_as_announced(lgr, found, receiver, cdc) ? found : NULL;
+}
+
 /* Finds the other direction of a connection whose CLC messages are not captured. NULL: no direction
  * fits for sure. `conn`: connection of the message's direction; NULL: the direction is new.
  *
@@ -170,8 +197,10 @@ fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
 static smcr_conn_t *
 find_other_direction(smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
 {
-    smcr_conn_t *found = find_fitting_half(lgr, conn, receiver, cdc);
+    smcr_conn_t *found = find_fitting_half(lgr, conn, receiver, cdc, is_read_by_sender);
 
+    if (!found)
+        found = find_read_half(lgr, conn, receiver, cdc);
     if (!found || differs_as_announced(lgr, found, receiver, cdc)) {
         lgr->joined_as_expected += found != NULL;
         return found;

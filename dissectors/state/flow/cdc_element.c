@@ -114,13 +114,14 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
 }
 
 /* Finds the RMB of the connection, which is not known, if the RMB to which the WRITE goes is not
- * known either, or no connection is known to use it. `base`: begin of the RMB, as computed from
- * `write`. */
+ * known either; or if no connection is known to use it, and no CLC message of this connection is
+ * captured, which names its RMB. `base`: begin of the RMB, as computed from `write`. */
 static void
 guess_unknown_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                   const smcr_write_t *write, uint64_t base)
 {
-    bool is_unused = !write->rmb || is_announced_at(write, base);
+    bool has_clc = conn->accept_frame || conn->confirm_frame;
+    bool is_unused = !write->rmb || (!has_clc && is_announced_at(write, base));
 
     if (is_unused && write->deferred_place)
         guess_rmb(arrival, conn, cdc, write, base);

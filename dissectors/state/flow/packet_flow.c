@@ -277,6 +277,31 @@ smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token)
     return arrival->goes_on;
 }
 
+/* Whether a cursor cannot follow `before`, the last one of the same kind: it is beyond the element of
+ * `size` bytes (0: not known), or rounds lie between. */
+static bool
+is_impossible_cursor(smcr_cursor_t cursor, smcr_cursor_t before, uint32_t size)
+{
+    return (size && cursor.count >= size) || (uint16_t)(cursor.wrap - before.wrap) > 1;
+}
+
+bool
+smcr_state_cdc_is_doubtful(const smcr_state_t *state, const smcr_ib_qp_key_t *to,
+                           const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = smcr_qp_find(state, to);
+    const smcr_conn_t *conn =
+        qp ? smcr_conn_find(state, qp->link->lgr, qp->side, cdc->token) : NULL;
+
+    if (!conn)
+        return true;
+    const smcr_conn_side_t *reader = &conn->side[qp->side], *writer = &conn->side[!qp->side];
+    if (smcr_conn_side_seq_step(writer, cdc->seq) != 1)
+        return true;
+    return is_impossible_cursor(cdc->prod, writer->prod, reader->size) ||
+           is_impossible_cursor(cdc->cons, writer->cons, writer->size);
+}
+
 /* Finds the queue pair that receives an acknowledgement, by a link of which only the queue pair
  * that sends the acknowledgement is known (smcr_link_of_ack()). The receiver becomes the other
  * queue pair of this link. `qp`: the queue pair with the receiver's number, whose peer is not

@@ -586,4 +586,5 @@ smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t 
     add_wait(entry, writer, SMCR_FIGURE_WAIT_RETRANSMISSION, division->longest_retransmission,
              scope);
     add_wait(entry, writer, SMCR_FIGURE_WAIT_ANSWER, direction->longest_answer, scope);
+    add_wait(entry, writer, SMCR_FIGURE_WAIT_MESSAGE, direction->latest_message, scope);
 }

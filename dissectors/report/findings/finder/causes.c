@@ -58,9 +58,17 @@ has_wrong_icrc(const smcr_entry_rdma_t *flow)
 }
 
 bool
-smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+smcr_finding_flow_has_wrong_icrc(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     return has_wrong_icrc(flow) || has_wrong_icrc(smcr_finding_flow_peer(finder, flow));
+}
+
+bool
+smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    bool checks_all = finder->report->capture.check_icrc == SMCR_FIGURE_YES;
+
+    return checks_all && smcr_finding_flow_has_wrong_icrc(finder, flow);
 }
 
 /* ---- links without any answer ---- */

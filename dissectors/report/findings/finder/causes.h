@@ -30,8 +30,13 @@ const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
 const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *finder,
                                                            const smcr_entry_rdma_t *flow);
 
-/* Whether a packet of the flow or of its reverse flow has a wrong ICRC. A wrong ICRC explains
- * retransmissions in both directions: it damages a request, or the acknowledgement of a request. */
+/* Whether a packet of the flow or of its reverse flow is known to have a wrong ICRC. Without the
+ * preference smcr.check_icrc only doubtful messages are checked. */
+bool smcr_finding_flow_has_wrong_icrc(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether wrong ICRCs explain the retransmissions of the flow: all ICRCs are checked, and a packet
+ * of the flow or of its reverse flow has a wrong one. It damages a request, or the acknowledgement
+ * of a request. */
 bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether SMC-R packets of the flow are retransmitted often (SMCR_FINDING_RETRANSMITTED_OFTEN) on a

@@ -242,6 +242,8 @@ find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
         if (orphan->psn >= psn) /* the packet came after the message, or a later packet with its PSN
                                    has been counted */
             continue;
+        if (orphan->write_location->index) /* the RMB is known, so the first packet is captured */
+            break;
         if (orphan->psn + 1 != psn || orphan->headers.has_reth || last != (first == NULL))
             break;
         first = at;

@@ -545,7 +545,10 @@ smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun)
 bool
 smcr_write_has_free_rmb(const smcr_write_t *write)
 {
-    return write->rmb && !write->conn && !write->likely_conn && !write->rmb->first_element_conn;
+    const smcr_rmb_t *rmb = write->rmb;
+
+    return rmb && !rmb->element_size && !rmb->first_element_conn && !write->conn &&
+           !write->likely_conn;
 }
 
 /* ---- the place of a packet ---- */
