@@ -309,8 +309,8 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 }
 
 /* Later passes: finds the record that the first pass has made. Returns false if the packet has no
- * record. The record also says that the packet has a wrong ICRC, if the first pass alone has checked
- * it (smcr_packet_wants_icrc()). A packet that the kernel has copied (`tapped`, room anck) has no parts to find. */
+ * record. The record also says that the packet has a wrong ICRC, if the first pass alone has
+ * checked it (smcr_packet_wants_icrc()). A packet that the kernel has copied (`tapped`, room anck) has no parts to find. */
 static bool
 recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -353,16 +353,22 @@ is_doubtful_cdc(packet_info *pinfo, const smcr_packet_t *packet)
            smcr_state_cdc_is_doubtful(smcr_capture_state(), &packet->roce.destination, &cdc);
 }
 
+/* Whether the packet is a whole CDC message, of which all bytes are captured. */
+static bool
+is_whole_cdc(const smcr_packet_t *packet)
+{
+    bool is_whole = smcr_ib_operations[packet->roce.opcode].is_whole_send &&
+                    smcr_packet_has_bytes(packet) && !is_cut(packet->payload);
+
+    return is_whole && smcr_wire_llc_type_is_cdc(tvb_get_uint8(packet->payload, 0));
+}
+
 /* The first messages of a sender are checked, too, until one is right: then wrong ones mean
  * something (smcr_senders_trust()). */
 bool
 smcr_packet_wants_icrc(packet_info *pinfo, const smcr_packet_t *packet)
 {
-    if (!smcr_ib_operations[packet->roce.opcode].is_whole_send || !is_first_pass(pinfo) ||
-        smcr_capture_is_quoted(pinfo))
-        return false;
-    if (is_cut(packet->payload) || !tvb_captured_length(packet->payload) ||
-        !smcr_wire_llc_type_is_cdc(tvb_get_uint8(packet->payload, 0)))
+    if (!is_whole_cdc(packet) || !is_first_pass(pinfo) || smcr_capture_is_quoted(pinfo))
         return false;
     return smcr_senders_are_unjudged(smcr_capture_state(), packet->roce.source) ||
            is_doubtful_cdc(pinfo, packet);

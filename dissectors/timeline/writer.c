@@ -10,8 +10,8 @@
 #include "retransmission.h"
 #include "transfer.h"
 
-/* Shortest time between a WRITE and its CDC message that makes the message late, nanoseconds. A host
- * sends both at once. */
+/* Shortest time between a WRITE and its CDC message that makes the message late, nanoseconds. A
+ * host sends both at once. */
 #define LATE_MESSAGE (10 * SMCR_TIME_MILLISECOND)
 
 /* Takes in all acknowledgements before `frame` of packets of the writer `side`. Also ends the
@@ -199,20 +199,29 @@ has_new_cursors(const smcr_timeline_step_t *step)
     return is_next && cdc && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !cdc->is_immediate;
 }
 
+/* Whether the message of `step` is the next packet of the writer after its last WRITE, and announces
+ * this WRITE. `view`: what the message means. */
+static bool
+announces_last_write(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer,
+                     const smcr_record_cdc_t *view)
+{
+    bool is_same_link = writer->last_write_link == step->packet->record->link;
+
+    if (!writer->last_write.frame || !is_same_link || writer->gap.since.frame)
+        return false;
+    return view->announced_bytes && view->writes && has_new_cursors(step);
+}
+
 /* Adds the time between the writer's last WRITE and the message of `step` that announces its data,
- * if the message is late: the data are under way, since no program can read them before. No packet
- * of the writer is missing in between: the message is the next packet of its flow. `view`: what the
- * message means. */
+ * if the message is late: the data are under way, since no program can read them before. `view`:
+ * what the message means. */
 static void
 take_late_message(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     smcr_interval_t late = {writer->last_write, step->packet->when};
-    bool is_of_write = view->announced_bytes && view->writes && writer->last_write.frame &&
-                       writer->last_write_link == step->packet->record->link;
 
-    if (!is_of_write || !has_new_cursors(step) || writer->gap.since.frame ||
-        smcr_interval_length(late) < LATE_MESSAGE)
+    if (smcr_interval_length(late) < LATE_MESSAGE || !announces_last_write(step, writer, view))
         return;
     smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER, late.begin, late.end);
     if (smcr_interval_length(late) > smcr_interval_length(writer->latest_message))

@@ -218,8 +218,8 @@ corruption_unchecked = corruption
 
 
 def message_damaged(capture):
-    """The path changes the token and a reserved bit of a message, which its sender retransmits after
-    a timeout."""
+    """The path changes the token and a reserved bit of a message. Its sender retransmits it after a
+    timeout."""
     connection = begun(capture)
     talk(connection)
     connection.write("client", text_lines(300, "request"))

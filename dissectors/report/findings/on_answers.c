@@ -232,6 +232,15 @@ paused_alone(const smcr_entry_connection_t *conn, bool to_server)
     return time * 2 >= lasted && !smcr_figure_or_zero(back->slow_answers);
 }
 
+/* Returns the mean time of the other answers, if the wait is ten times as long; else 0. */
+static uint64_t
+exceeded_answer(const smcr_entry_conn_direction_t *asked, const smcr_entry_conn_wait_t *wait)
+{
+    uint64_t usual = usual_answer(asked);
+
+    return wait->lasted_s >= 10 * usual ? usual : 0;
+}
+
 /* Returns the pauses of the end that reads the direction; `wait` NULL: the end also writes unasked,
  * or has not paused for SMCR_FINDING_LONG_WAIT, or neither for ten times as long as it usually
  * takes nor for most of the time (paused_alone()). */
@@ -242,14 +251,13 @@ pause_of(const smcr_entry_connection_t *conn, bool to_server)
     const smcr_entry_conn_wait_t *wait =
         smcr_finding_wait_longest(conn, to_server, SMCR_FIGURE_WAIT_ANSWER);
     bool is_asked = !smcr_figure_or_zero(smcr_figure_direction(conn, !to_server)->unasked_writes);
-    uint64_t usual = usual_answer(asked);
+    uint64_t usual = wait ? exceeded_answer(asked, wait) : 0;
 
     if (!wait || wait->lasted_s < SMCR_FINDING_LONG_WAIT || !is_asked)
         return (idle_end_t){0};
-    bool is_exceptional = usual && wait->lasted_s >= 10 * usual;
-    if (!is_exceptional && !paused_alone(conn, to_server))
+    if (!usual && !paused_alone(conn, to_server))
         return (idle_end_t){0};
-    return (idle_end_t){conn, wait, to_server, is_exceptional ? usual : 0, 1,
+    return (idle_end_t){conn, wait, to_server, usual, 1,
                         smcr_figure_or_zero(asked->slow_answers),
                         smcr_figure_or_zero(asked->slow_answers_s)};
 }
@@ -348,6 +356,28 @@ find_long_pause(smcr_finder_t *finder)
 
 /* ---- data that are announced late ---- */
 
+/* Data that were announced late. All zeros: there are none. */
+typedef struct {
+    const smcr_entry_connection_t *conn; /* connection with the longest time until the message */
+    const smcr_entry_conn_wait_t *wait;  /* this time, from the WRITE to the message; NULL: none */
+    bool to_server;                      /* the client wrote the data */
+    uint32_t count;                      /* number of directions with such data */
+} late_data_t;
+
+/* Adds the data of one direction, if they were announced SMCR_FINDING_LONG_WAIT or more after the
+ * WRITE. */
+static void
+add_late_data(late_data_t *late, const smcr_entry_connection_t *conn, bool to_server)
+{
+    const smcr_entry_conn_wait_t *wait =
+        smcr_finding_wait_longest(conn, to_server, SMCR_FIGURE_WAIT_MESSAGE);
+
+    if (!wait || wait->lasted_s < SMCR_FINDING_LONG_WAIT)
+        return;
+    if (!late->count++ || wait->lasted_s > late->wait->lasted_s)
+        *late = (late_data_t){conn, wait, to_server, late->count};
+}
+
 /* Finding: a host wrote data, and announced them long after. Until then the peer's program cannot
  * read them, so the peer is not to blame for the time. The host may have had no room for the
  * message in its send queue, or the path held the message. The finding names the longest time. */
@@ -355,47 +385,34 @@ static void
 find_late_message(smcr_finder_t *finder)
 {
     wmem_allocator_t *scope = finder->scope;
-    const smcr_entry_connection_t *worst = NULL;
-    const smcr_entry_conn_wait_t *longest = NULL;
-    bool by_client = false;
-    uint32_t count = 0;
+    late_data_t late = {0};
 
-    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        for (int to_server = 1; to_server >= 0; to_server--) {
-            const smcr_entry_conn_wait_t *wait =
-                smcr_finding_wait_longest(conn, to_server, SMCR_FIGURE_WAIT_MESSAGE);
-            if (!wait || wait->lasted_s < SMCR_FINDING_LONG_WAIT)
-                continue;
-            count++;
-            if (longest && wait->lasted_s <= longest->lasted_s)
-                continue;
-            worst = conn;
-            longest = wait;
-            by_client = to_server;
-        }
-    }
-    if (!worst)
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        for (int to_server = 1; to_server >= 0; to_server--)
+            add_late_data(&late, conn, to_server);
+    if (!late.count)
         return;
+    const char *more =
+        late.count > 1 ? wmem_strdup_printf(scope, "; also on %s",
+                                            smcr_words_things(scope, late.count - 1,
+                                                              "more direction"))
+                       : "";
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){
                         .kind = SMCR_FIGURE_FOUND_LATE_MESSAGE,
-                        .count = count,
-                        .when = longest->end_frame,
-                        .frames = SMCR_FINDER_FRAMES(finder, longest->begin_frame,
-                                                     longest->end_frame),
-                        .filter = smcr_words_connection_filter(scope, worst),
-                        .cost = longest->lasted_s},
+                        .count = late.count,
+                        .when = late.wait->end_frame,
+                        .frames = SMCR_FINDER_FRAMES(finder, late.wait->begin_frame,
+                                                     late.wait->end_frame),
+                        .filter = smcr_words_connection_filter(scope, late.conn),
+                        .cost = late.wait->lasted_s},
                     "%s announced data of %s %s after the WRITE (frames %" PRIu32 " to %" PRIu32
                     "): its host, or the path upstream of the capture point, held the CDC "
-                    "message; the peer could not read before%s",
-                    smcr_finding_wait_program(finder, worst, !by_client),
-                    smcr_words_direction(scope, worst, by_client),
-                    smcr_words_duration(scope, longest->lasted_s), longest->begin_frame.frame,
-                    longest->end_frame.frame,
-                    count > 1 ? wmem_strdup_printf(scope, "; so did %s",
-                                                   smcr_words_things(scope, count - 1,
-                                                                     "more direction"))
-                              : "");
+                    "message%s",
+                    smcr_finding_wait_program(finder, late.conn, !late.to_server),
+                    smcr_words_direction(scope, late.conn, late.to_server),
+                    smcr_words_duration(scope, late.wait->lasted_s), late.wait->begin_frame.frame,
+                    late.wait->end_frame.frame, more);
 }
 
 /* ---- waits that have not ended when the capture ends ---- */

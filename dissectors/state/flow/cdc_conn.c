@@ -51,10 +51,10 @@ is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
 
 /* A test whether `half`, of which only one direction is known, may be the other direction of the
  * message's connection. */
-typedef bool fits_t(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc);
+typedef bool half_fits_t(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc);
 
 /* The same the other way round: the writer of `half` has read all that the sender of the message
- * has written. A fits_t, as is_read_by_sender(). */
+ * has written. A half_fits_t, as is_read_by_sender(). */
 static bool
 has_read_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
 {
@@ -98,6 +98,20 @@ has_steady_difference(const smcr_lgr_t *lgr)
     return is_shown && !lgr->token_unmatched && !lgr->one_direction_conns_forgotten;
 }
 
+/* The directions that fit a message. All zeros: none does. */
+typedef struct {
+    smcr_conn_t *oldest; /* the one that came first; NULL: none */
+    unsigned count;      /* number of directions */
+} fitting_t;
+
+/* Adds `half` to the directions that fit. */
+static void
+add_fitting(fitting_t *fitting, smcr_conn_t *half)
+{
+    if (!fitting->count++ || half->index < fitting->oldest->index)
+        fitting->oldest = half;
+}
+
 /* Finds the known direction that fits the cursors of the message, and may be the other direction of
  * its connection. NULL: none fits. Several fit if programs send requests of the same size: then the
  * result is the oldest of them if its token is the expected one, and the group has shown that
@@ -107,23 +121,19 @@ has_steady_difference(const smcr_lgr_t *lgr)
  * find_other_direction(). */
 static smcr_conn_t *
 find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
-                  const smcr_cdc_t *cdc, fits_t *fits)
+                  const smcr_cdc_t *cdc, half_fits_t *fits)
 {
-    smcr_conn_t *oldest = NULL;
-    unsigned count = 0;
+    fitting_t fitting = {0};
 
     if (!may_pair_directions(lgr, cdc))
         return NULL;
-    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns) {
-        if (!fits(half, receiver, cdc) || !may_be_one(conn, half))
-            continue;
-        if (!count++ || half->index < oldest->index)
-            oldest = half;
-    }
-    if (count < 2)
-        return oldest;
-    bool has_token = differs_as_announced(lgr, oldest, receiver, cdc);
-    return has_token && has_steady_difference(lgr) ? oldest : NULL;
+    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns)
+        if (fits(half, receiver, cdc) && may_be_one(conn, half))
+            add_fitting(&fitting, half);
+    if (fitting.count < 2)
+        return fitting.oldest;
+    bool has_token = differs_as_announced(lgr, fitting.oldest, receiver, cdc);
+    return has_token && has_steady_difference(lgr) ? fitting.oldest : NULL;
 }
 
 /* Whether a known direction has the token that the other direction of the message's connection is

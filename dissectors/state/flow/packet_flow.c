@@ -277,8 +277,8 @@ smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token)
     return arrival->goes_on;
 }
 
-/* Whether a cursor cannot follow `before`, the last one of the same kind: it is beyond the element of
- * `size` bytes (0: not known), or rounds lie between. */
+/* Whether a cursor cannot follow `before`, the last one of the same kind: it is beyond the element
+ * of `size` bytes (0: not known), or rounds lie between. */
 static bool
 is_impossible_cursor(smcr_cursor_t cursor, smcr_cursor_t before, uint32_t size)
 {

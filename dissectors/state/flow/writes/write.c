@@ -547,8 +547,9 @@ smcr_write_has_free_rmb(const smcr_write_t *write)
 {
     const smcr_rmb_t *rmb = write->rmb;
 
-    return rmb && !rmb->element_size && !rmb->first_element_conn && !write->conn &&
-           !write->likely_conn;
+    bool has_owner = write->conn || write->likely_conn;
+
+    return rmb && !has_owner && !rmb->element_size && !rmb->first_element_conn;
 }
 
 /* ---- the place of a packet ---- */
