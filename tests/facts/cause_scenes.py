@@ -385,6 +385,22 @@ def roce_blocked(capture):
     again(capture, last, times=5)
 
 
+def one_request_blocks(capture):
+    """The server's program works on one request of the second client for 2 s, and the first client
+    waits as long for its answer."""
+    first = begun(capture)
+    second = second_of(first)
+    talk(first, second)
+    first.send("client", text_lines(300, "request"))
+    second.send("client", text_lines(300, "long request"))
+    capture.wait(2)
+    second.send("server", text_lines(700, "response"))
+    first.send("server", text_lines(700, "response"))
+    talk(first, second)
+    first.close()
+    second.close(delete_rkeys=False)
+
+
 def outage(capture):
     """No RoCE packet passes for 2 s, in both directions. The server has an acknowledgement missing,
     too, so it retransmits, and only the last of its retransmissions passes."""
@@ -1256,6 +1272,7 @@ SCENES = {
         "dead_host",
         "roce_blocked",
         "outage",
+        "one_request_blocks",
         "device_gone",
         "undelivered",
         "dead_module",

@@ -10,6 +10,7 @@
 #include "report/findings/finder/causes.h"
 #include "report/findings/finder/waits.h"
 #include "report/words/words.h"
+#include "timeline/timeline.h"
 
 #define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */
 
@@ -39,8 +40,13 @@ typedef struct {
     uint64_t time;    /* sum of the times of these answers, nanoseconds */
     uint64_t cost;    /* cost of the connection whose answers cost most (cost_of_answers()),
                          nanoseconds */
-    const smcr_entry_connection_t *worst;  /* connection with the longest answer; NULL: none */
-    const smcr_entry_conn_wait_t *longest; /* the longest answer; NULL: none */
+    uint64_t covered; /* time in which at least one client waited for the longest slow answer of its
+                         connection, nanoseconds */
+    uint64_t together; /* sum of the times of these longest slow answers, nanoseconds */
+    uint64_t usual;    /* mean time of the program's other answers, nanoseconds; 0: there are fewer
+                          than ENOUGH_ANSWERS */
+    const smcr_entry_connection_t *worst;  /* connection that the finding names: see leads() */
+    const smcr_entry_conn_wait_t *longest; /* its longest answer */
     const char *filter; /* display filter of the connections; NULL: too many connections for one
                            filter */
     wmem_array_t *frames; /* numbers of the frames that begin and end the
@@ -115,6 +121,33 @@ find_slowest_server(const smcr_finder_t *finder, const slow_answers_t *told, uns
     return worst;
 }
 
+/* Whether the wait is a better example than the wait `than`: it ended earlier, and lasted nearly as
+ * long. If several clients wait at the same time, the request that is answered first may be the one
+ * that has delayed the others. `most`: time of the longest wait, nanoseconds. */
+static bool
+leads(const smcr_entry_conn_wait_t *wait, const smcr_entry_conn_wait_t *than, uint64_t most)
+{
+    return wait->lasted_s * 10 >= most * 9 && wait->end_frame.frame < than->end_frame.frame;
+}
+
+/* Returns the mean time of the answers of the server's program of `worst` that were not slow,
+ * nanoseconds; 0: there are fewer than ENOUGH_ANSWERS. */
+static uint64_t
+usual_answer_of_program(const smcr_finder_t *finder, const smcr_entry_connection_t *worst)
+{
+    uint64_t count = 0, sum = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_direction_t *asked = &conn->client_to_server;
+        const smcr_distribution_t *all = smcr_distribution_get(asked->answer_time_s);
+        if (!all->count || !have_same_server(finder, conn, worst))
+            continue;
+        count += all->count - smcr_figure_or_zero(asked->slow_answers);
+        sum += all->sum - smcr_figure_or_zero(asked->slow_answers_s);
+    }
+    return count >= ENOUGH_ANSWERS ? sum / count : 0;
+}
+
 /* Returns the slow answers of the server's program of `worst`, the connection with the longest
  * answer of this program. */
 static slow_answers_t
@@ -122,8 +155,11 @@ sum_slow_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *wor
 {
     slow_answers_t sum = {.filter = "",
                           .frames = smcr_finder_frames(finder),
+                          .usual = usual_answer_of_program(finder, worst),
                           .worst = worst,
                           .longest = find_long_answer(worst)};
+    uint64_t most = sum.longest->lasted_s;
+    smcr_interval_union_t waits = {0};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const smcr_entry_conn_wait_t *wait = find_long_answer(conn);
@@ -136,8 +172,30 @@ sum_slow_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *wor
         sum.time += smcr_figure_or_zero(conn->client_to_server.slow_answers_s);
         uint64_t cost = cost_of_answers(&conn->client_to_server, wait->lasted_s);
         sum.cost = MAX(sum.cost, cost);
+        sum.together += wait->lasted_s;
+        smcr_interval_union_add(&waits, finder->scope,
+                                (smcr_interval_t){wait->begin_frame, wait->end_frame});
+        if (leads(wait, sum.longest, most)) {
+            sum.worst = conn;
+            sum.longest = wait;
+        }
     }
+    sum.covered = smcr_interval_union_length(&waits);
     return sum;
+}
+
+/* Returns " took 6.17 s together"; or " overlap: 2.03 s in all" if several clients waited
+ * at the same time: then the sum of their waits counts the same time more than once. */
+static const char *
+all_time_text(const smcr_finder_t *finder, const slow_answers_t *sum)
+{
+    bool is_one_each = sum->answers == sum->conns;
+
+    if (is_one_each && sum->covered * 10 < sum->together * 9)
+        return wmem_strdup_printf(finder->scope, " overlap: %s in all",
+                                  smcr_words_duration(finder->scope, sum->covered));
+    return wmem_strdup_printf(finder->scope, " took %s together",
+                              smcr_words_duration(finder->scope, sum->time));
 }
 
 /* Returns "; 2 slow answers, this one included, on 2 connections took 6.17 s together; the other
@@ -146,7 +204,6 @@ static const char *
 other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(finder->scope, "");
-    uint64_t usual = usual_answer(&sum->worst->client_to_server);
 
     if (sum->answers > 1)
         wmem_strbuf_append_printf(text, "; %" PRIu64 " slow answers, this one included,",
@@ -154,11 +211,10 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     if (sum->conns > 1)
         wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
     if (sum->answers > 1)
-        wmem_strbuf_append_printf(text, " took %s together",
-                                  smcr_words_duration(finder->scope, sum->time));
-    if (usual && sum->longest->lasted_s >= 10 * usual)
+        wmem_strbuf_append(text, all_time_text(finder, sum));
+    if (sum->usual && sum->longest->lasted_s >= 10 * sum->usual)
         wmem_strbuf_append_printf(text, "; the other answers of this program took %s on average",
-                                  smcr_words_duration(finder->scope, usual));
+                                  smcr_words_duration(finder->scope, sum->usual));
     return wmem_strbuf_finalize(text);
 }
 
@@ -178,8 +234,8 @@ add_slow_answer(smcr_finder_t *finder, const slow_answers_t *sum)
                                            .frames = sum->frames,
                                            .filter = sum->filter ? sum->filter : "smcr",
                                            .cost = sum->cost - MIN(sum->cost, own.overlap)},
-                    "The program of %s took %s to answer a request on %s (wait from frame %" PRIu32
-                    " to frame %" PRIu32 ")%s%s",
+                    "The program of %s took %s to answer a request on %s (acknowledged in "
+                    "frame %" PRIu32 ", answered in frame %" PRIu32 ")%s%s",
                     smcr_finding_wait_program(finder, sum->worst, true),
                     smcr_words_duration(finder->scope, sum->longest->lasted_s),
                     smcr_words_direction(finder->scope, sum->worst, true),
@@ -189,8 +245,8 @@ add_slow_answer(smcr_finder_t *finder, const slow_answers_t *sum)
 
 /* Finding: slow answer. The server's host had acknowledged a request, and the server's first data
  * came SMCR_FINDING_LONG_WAIT or more after the acknowledgement. The server's program took this
- * time: network and buffers have no part in it. The finding names the longest answer, and the frame
- * with which the wait for it begins. Each program has a finding of its own,
+ * time: network and buffers have no part in it. The finding names the longest answer, and the
+ * frames of the acknowledgement and of the answer. Each program has a finding of its own,
  * SMCR_FINDING_PROGRAMS_MOST in all. */
 static void
 find_slow_answers(smcr_finder_t *finder)

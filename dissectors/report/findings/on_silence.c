@@ -398,8 +398,8 @@ may_have_ended(const smcr_finder_t *finder, const silent_host_t *host)
 }
 
 /* Returns text about the causes of a silence in which the host has sent no other packet after the
- * second retransmission. A packet between the first request without an answer and the second
- * retransmission shows that the host lived then. */
+ * second retransmission. A packet between the begin of the silence and the second retransmission
+ * shows that the host lived then. Without one, the host has sent none since the silence began. */
 static const char *
 unheard_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -415,8 +415,8 @@ unheard_text(const smcr_finder_t *finder, const silent_host_t *host)
                                   silence->early_frame.frame,
                                   smcr_words_duration(finder->scope, after));
     return wmem_strdup_printf(
-        finder->scope, "; after the second retransmission, the host %s sent no other packet %s",
-        host->flow->dst,
+        finder->scope, "; after frame %" PRIu32 ", the host %s sent no other packet %s",
+        silence->begin_frame.frame, host->flow->dst,
         silence->is_over == SMCR_FIGURE_YES
             ? "until the silence ended: the host or the path was down"
             : "either: host, path or queue pair down");

@@ -342,7 +342,7 @@ const MEANINGS = {
     "ACK max (s)": "From a request to its acknowledgement: longest",
     "Sent to reported read mean (s)": "From an announcement to the message that reports it as read: mean. The reader may have read long before",
     "Sent to reported read p99 (s)": "From an announcement to the message that reports it as read: 99 % were at most as long",
-    "Sent to reported read max (s)": "From an announcement to the message that reports it as read: longest",
+    "Sent to reported read max (s)": "From an announcement to the message that reports it as read: longest. Linux reports small reads with its next message only, so the reader may have read long before",
     Unreported: "Bytes that were announced, and not reported as read by the end of the capture",
     Urgent: "Number of announcements of urgent data",
     "Latency mean (s)": "From a message's first packet to the acknowledgement of its last one: mean",

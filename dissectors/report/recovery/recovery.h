@@ -19,8 +19,8 @@ typedef struct {
     uint32_t missing;        /* number of PSNs missing between the highest PSN before and `psn` */
     bool is_read;            /* RDMA READ: takes a PSN for each packet of its response */
     bool was_acked;          /* an acknowledgement had covered the PSN before */
-    uint64_t first_time;     /* of a retransmission: time of the first transmission; 0: not known, or
-                                the sender may have retransmitted the packet unseen since */
+    uint64_t first_time;     /* of a retransmission: time of the first transmission; 0: not known,
+                                or the sender may have retransmitted the packet unseen since */
     const smcr_step_back_t *step; /* the sender's step back to which it belongs, whose cause may be
                                      found later; NULL: none */
 } smcr_recovery_request_t;
