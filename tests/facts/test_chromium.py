@@ -328,6 +328,22 @@ def test_mouse_and_keys(tshark, window, scratch):
     window.press("Enter")
     assert int(window.run(COPIED).rsplit(" ", 1)[1]) <= frame
     assert window.complaints == []
+    check_wait(tshark, window, scratch)
+
+
+def check_wait(tshark, window, scratch):
+    """The button of a finding about a wait shows all of the wait, and opens the connection's
+    pictures."""
+    page, report = page_and_report(tshark, "6.1-v1-d-bulk-slow-reader")
+    show(window, scratch / "page.html", page)
+    window.run("document.querySelectorAll('details').forEach(each => each.open = false)")
+    frame, (entry,) = report["findings"][0]["frame"], report["connections"]
+    wait = next(each for each in entry["longest_waits"] if each["begin_frame"] == frame)
+    begin, end = (seconds_of(wait[name], report) for name in ("begin_time", "end_time"))
+    window.run("document.querySelector('.findings [title^=Show]').click()")
+    shown = window.run(TIME)
+    assert shown[0] < begin < end < shown[1] and shown[1] - shown[0] < 2 * (end - begin)
+    assert window.run(f"document.querySelector('#connection-{entry['stream']}').open")
 
 
 # What a user can choose: elements that Tab has not reached, since REACHED ran.

@@ -151,16 +151,40 @@ function widthAt(seconds) {
     return Math.min(most, 2 * Math.min(...sides));
 }
 
-/* A button that shows a time in all pictures, and the cursor there. */
-function pointer(seconds) {
-    const button = make("button", "", `at ${duration(seconds)}`);
+/* The longest wait that begins or ends with the frame of a finding, of the connections with pictures:
+ * the finding is about this wait. null: there is none. */
+function waitOf(finding) {
+    const waits = [...entryOf].filter(([stream]) => drawnOf.has(stream))
+        .flatMap(([stream, entry]) => entry.longest_waits.map(wait => ({stream, wait, begin: since(wait.begin_time), end: since(wait.end_time)})))
+        .filter(({wait}) => known(finding.frame) && [wait.begin_frame, wait.end_frame].includes(finding.frame));
+    return waits.sort((one, other) => other.end - other.begin - (one.end - one.begin))[0] || null;
+}
+
+/* The picture of the connection that a finding is about: of its wait, or of the one connection that
+ * its filter names. null: there is none. */
+function pictureOf(finding, wait) {
+    const named = /^smcr\.stream == (\d+)$/.exec(finding.filter || "");
+    const stream = wait ? wait.stream : named ? Number(named[1]) : null;
+    return known(stream) ? byId(`connection-${stream}`) : null;
+}
+
+/* A button that shows the time of a finding in all pictures, and the cursor there. It shows all of a
+ * wait, and opens the pictures of the connection that waited. */
+function pointer(finding) {
+    const seconds = since(finding.time), button = make("button", "", `at ${duration(seconds)}`);
     button.type = "button";
     button.title = "Show this time in the pictures";
     button.addEventListener("click", () => {
-        const width = widthAt(seconds);
-        setRange(seconds - width / 2, seconds + width / 2);
+        const width = widthAt(seconds), wait = waitOf(finding), box = pictureOf(finding, wait);
+        const room = wait ? (wait.end - wait.begin) / 4 : 0;
+        if (box)
+            box.open = true;
+        if (wait && wait.end - wait.begin > width / 2)
+            setRange(wait.begin - room, wait.end + room);
+        else
+            setRange(seconds - width / 2, seconds + width / 2);
         setCursor(seconds, null);
-        (document.querySelector(".picture") || document.body).scrollIntoView();
+        (box || document.querySelector(".picture") || document.body).scrollIntoView();
     });
     return button;
 }
@@ -177,7 +201,7 @@ function showFindings() {
         if (known(finding.frame))
             item.append(copier(`frame ${finding.frame}`, `frame.number == ${finding.frame}`), " ");
         if (known(finding.time))
-            item.append(pointer(since(finding.time)), " ");
+            item.append(pointer(finding), " ");
         if (finding.filter)
             item.append(copier("copy filter", finding.filter), make("br"), make("code", "faint", finding.filter));
         list.append(item);
