@@ -21,6 +21,14 @@ SMCR_FINDING_IS(unanswered, !SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(N
 SMCR_FINDING_IS(unfinished, SMCR_FINDING_OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
                                 conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
 
+/* Returns the frame to look at: the RST of a refused connection, which is its last frame; the SYN
+ * of any other connection. */
+static smcr_when_t
+when_of(const smcr_entry_connection_t *conn)
+{
+    return smcr_finding_is_refused(conn) ? conn->last_frame : conn->first_frame;
+}
+
 /* Makes one finding for all connections that have a property. `what`: the rest of the sentence. No
  * finding is made under a display filter of the report, which may hide later segments of the
  * handshakes. */
@@ -35,7 +43,7 @@ find_alike(smcr_finder_t *finder, smcr_finding_property_t *has_property, smcr_fi
             finder,
             &(smcr_finder_facts_t){.kind = kind,
                                    .count = group.count,
-                                   .when = group.first->first_frame,
+                                   .when = when_of(group.first),
                                    .frames = group.frames,
                                    .filter = smcr_finding_alike_filter(
                                        finder, &group, "(smcr.clc || tcp.flags.syn == 1)")},

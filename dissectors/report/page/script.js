@@ -302,6 +302,8 @@ const MEANINGS = {
     moved_to: "Number of connections that came to the link from another one",
     // flows and recovery
     gaps: "Number of places where packets are missing in the capture",
+    "up.segments": "Segments from the address \"From\", without those with RST",
+    "down.segments": "Segments to the address \"From\", without those with RST",
     rnr_nak: "RNR NAKs that the flow carries: the receiver had no receive request for the data of the opposite flow",
     "nak.psn_sequence": "NAKs that the flow carries: packets of the opposite flow are missing at the receiver",
     "ecn.ce": "Packets that a switch has marked: congestion",
