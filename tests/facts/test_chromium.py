@@ -331,6 +331,9 @@ def test_mouse_and_keys(tshark, window, scratch):
     check_wait(tshark, window, scratch)
 
 
+CLOSE = "[...%s.querySelectorAll('p')].map(each => each.textContent).join('|')"
+
+
 def check_wait(tshark, window, scratch):
     """The button of a finding about a wait shows all of the wait, and opens the connection's
     pictures."""
@@ -343,7 +346,10 @@ def check_wait(tshark, window, scratch):
     window.run("document.querySelector('.findings [title^=Show]').click()")
     shown = window.run(TIME)
     assert shown[0] < begin < end < shown[1] and shown[1] - shown[0] < 2 * (end - begin)
-    assert window.run(f"document.querySelector('#connection-{entry['stream']}').open")
+    box = f"document.querySelector('#connection-{entry['stream']}')"
+    assert window.run(f"{box}.open")
+    close = re.search(r"Closed first by the (\w+), at [^|]* frame (\d+)", window.run(CLOSE % box))
+    assert close.groups() == (entry["end"]["by"], str(entry["end"]["frame"]))
 
 
 # What a user can choose: elements that Tab has not reached, since REACHED ran.

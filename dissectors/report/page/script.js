@@ -981,6 +981,14 @@ function connectionPictures(drawn, entry) {
 const timeOf = entry => known(entry.first_time) && known(entry.last_time)
     ? [since(entry.first_time), since(entry.last_time)] : [full.min, full.max];
 
+/* "Closed first by the server, at 565 ms", with a button for the frame; nothing if that is not known. */
+function closePart(entry) {
+    if (!entry.end || !known(entry.end.by) || !known(entry.end.frame))
+        return "";
+    return make("p", "", `Closed first by the ${entry.end.by}, at ${duration(since(entry.end.time))} `,
+        copier(`frame ${entry.end.frame}`, `frame.number == ${entry.end.frame}`));
+}
+
 function connectionPart(drawn, entry, isOpen) {
     const [client, server] = nameOf(entry);
     const tokens = entry.ends && known(entry.tokens.client) && known(entry.tokens.server)
@@ -996,7 +1004,7 @@ function connectionPart(drawn, entry, isOpen) {
             return;
         box.dataset.filled = "yes";
         box.append(make("p", "only-screen", zoomIn, " ", copier("copy filter", `smcr.stream == ${drawn.stream}`)),
-            connectionPictures(drawn, entry), folded("All figures of the connection", () => figures(entry)));
+            closePart(entry), connectionPictures(drawn, entry), folded("All figures of the connection", () => figures(entry)));
     });
     box.open = isOpen;
     return box;
