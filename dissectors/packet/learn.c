@@ -310,7 +310,8 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 
 /* Later passes: finds the record that the first pass has made. Returns false if the packet has no
  * record. The record also says that the packet has a wrong ICRC, if the first pass alone has
- * checked it (smcr_packet_wants_icrc()). A packet that the kernel has copied (`tapped`, room anck) has no parts to find. */
+ * checked it (smcr_packet_wants_icrc()). A packet that the kernel has copied (`tapped`, room anck)
+ * has no parts to find. */
 static bool
 recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 {

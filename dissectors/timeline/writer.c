@@ -199,8 +199,8 @@ has_new_cursors(const smcr_timeline_step_t *step)
     return is_next && cdc && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !cdc->is_immediate;
 }
 
-/* Whether the message of `step` is the next packet of the writer after its last WRITE, and announces
- * this WRITE. `view`: what the message means. */
+/* Whether the message of `step` is the next packet of the writer after its last WRITE, and
+ * announces this WRITE. `view`: what the message means. */
 static bool
 announces_last_write(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer,
                      const smcr_record_cdc_t *view)
