@@ -86,7 +86,8 @@ smcr_heuristic_add(const char *table, heur_dissector_t dissect, const char *disp
  * list is made for each file; Wireshark owns the entries. */
 static wmem_array_t *others; /* heur_dtbl_entry_t * */
 
-/* Adds a heuristic to `others`, except the plugin's own heuristic. */
+/* Adds a heuristic to `others`, except the plugin's own heuristic, and those after the first
+ * SMCR_GATE_MAX. */
 static void
 collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *own)
 {

@@ -158,7 +158,8 @@ dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, un
 }
 
 /* Dissects the IP area. Returns the number of bytes that the IP area should have by its count of
- * prefixes; 0: the offset of the IP area is impossible. */
+ * prefixes; 0: the offset of the IP area is impossible, or snaplen has truncated the message before
+ * the prefixes. */
 static unsigned
 dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {

@@ -424,7 +424,8 @@ typedef struct {
     uint32_t joined[ALIKE_MOST]; /* by observation: the first observation of its transmission */
     uint32_t points[ALIKE_MOST]; /* by first observation of a transmission: bit n: it has an
                                     observation at the position n */
-    bool is_ambiguous[ALIKE_MOST]; /* by first observation of a transmission */
+    bool is_ambiguous[ALIKE_MOST]; /* by first observation of a transmission: `is_ambiguous` of the
+                                      transmission */
     uint32_t count;               /* number of observations */
 } equals_t;
 

@@ -75,7 +75,7 @@ judge_missing(const smcr_judge_way_t *way, smcr_transmission_t *transmission, bo
 }
 
 /* If the second point of the segment is the last point of the way: judges what happened to the
- * transmission after that point. */
+ * transmission after that point. An ambiguous transmission is not judged. */
 static void
 judge_after(const smcr_judge_way_t *way, smcr_transmission_t *transmission)
 {

@@ -126,8 +126,9 @@ has_one_direction(const smcr_finder_t *finder, const smcr_entry_connection_t *co
 #define SOON (2 * SMCR_TIME_SECOND) /* shorter than the timeouts of CLC: a handshake may go on */
 
 /* Returns "; the capture ends 39 ms after the last packet": `longest`, nanoseconds, from the last
- * packet of a handshake to the end of the capture. "" if a handshake would not go on for so long.
- */
+ * packet of a handshake to the end of the capture. If this is less than a millisecond: "; the
+ * capture ends with the last packet". "" if a handshake would not go on for so long, or if the end
+ * of the capture is not known. */
 static const char *
 end_of_capture_text(const smcr_finder_t *finder, uint64_t longest)
 {
@@ -459,7 +460,8 @@ find_two_declines(smcr_finder_t *finder)
 /* Maximum number of connections in a link group of Linux (SMC_RMBS_PER_LGR_MAX, smc_core.h). */
 #define CONNS_PER_GROUP 255
 
-/* Whether `other` has the same server as `conn`, and is open when `conn` falls back. */
+/* Whether `other` has the same client and the same server as `conn`, and is open when `conn` falls
+ * back. False if an address of `conn` is not known. */
 static bool
 is_open_at_fallback(const smcr_entry_connection_t *conn, const smcr_entry_connection_t *other)
 {

@@ -99,9 +99,9 @@ first_from(const smcr_figure_notice_t *notice, uint32_t frame)
     return smcr_sorted_first(notice->occurrences, notice->occurrence_count, frame_of, frame);
 }
 
-/* Returns how many of the frames that the notice counts are packets of the link group, up to the
- * flow's last packet. If the notice has no frames, returns its count: the packets may be of this
- * group. */
+/* Returns how many of the frames that the notice counts are packets of the link group, from the end
+ * of the group up to the flow's last packet. If the notice has no frames, returns its count: the
+ * packets may be of this group; or 0 if the first of them came after the flow's last packet. */
 static uint64_t
 count_in_group(const smcr_figure_notice_t *notice, const smcr_entry_link_group_t *group,
                const smcr_entry_rdma_t *flow)

@@ -14,8 +14,9 @@ typedef struct {
     bool reader_known;    /* set by smcr_cost_of_direction() only: no CDC message of the reader is
                              missing, so `unread` is exact; otherwise `unread` is an upper bound */
     unsigned open_conns;  /* number of connections that neither side has ended */
-    uint64_t unread;      /* number of bytes announced and not read, of both directions */
-    uint64_t unannounced; /* number of bytes written and not announced, of both directions */
+    uint64_t unread;      /* number of bytes announced and not read: of both directions, or of the
+                             one that smcr_cost_of_direction() is asked for */
+    uint64_t unannounced; /* number of bytes written and not announced, of the same directions */
 } smcr_cost_t;
 
 /* The cost in the direction in which the connection sends to `side`. `open_conns` is not set. */

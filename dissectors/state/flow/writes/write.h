@@ -50,10 +50,10 @@ struct smcr_write {
  * received fewer, or the request is too old to be kept. */
 smcr_write_t *smcr_write_recent(const smcr_qp_t *qp, unsigned back);
 
-/* The request of the WRITE packet; NULL: the first packet of the request has not come. A first
- * packet makes a new request, and finds its RMB, its connection and its position. `*begun`: the
- * packet has made a new request. A retransmitted first packet does so only if its first
- * transmission came after a PSN gap. */
+/* The request of the WRITE packet; NULL: the first packet of the request has not come, or came so
+ * long ago that the request is not kept any more. A first packet makes a new request, and finds its
+ * RMB, its connection and its position. `*begun`: the packet has made a new request. A
+ * retransmitted first packet does so only if its first transmission came after a PSN gap. */
 smcr_write_t *smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun);
 
 /* Whether LLC alone has announced the RMB of the request, and no connection is known that may have
@@ -82,7 +82,9 @@ void smcr_write_hand_on_payload(const smcr_arrival_t *arrival, smcr_write_t *wri
 
 /* Learns from the arriving CDC message of `conn`, which has the producer cursor `prod`, that the
  * connection is alive. If `conn` was the likely connection of the request, the request belongs to
- * `conn` from now on. Returns whether this has changed the request. */
+ * `conn` from now on. Exceptions: 1. the request comes after the message; 2. the writer has ended
+ * the connection, and the message does not announce the request. Returns whether this has changed
+ * the request. */
 bool smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
                               smcr_cursor_t prod);
 
