@@ -137,8 +137,9 @@ is_harmless(const smcr_figure_notice_t *notice, const char *name)
     return severity_of(notice) < SMCR_FIGURE_WARN && g_strv_contains(harmless, name);
 }
 
-/* Returns "rule broken by the client: ", or "format broken: " if the side is not known; "" if the
- * item reports neither a broken format nor a broken rule. */
+/* Returns "rule broken by the client: " or "format broken by the client: ", without the side if it
+ * is not known: "rule broken: ". "" if the item reports neither a broken format nor a broken rule,
+ * or is only a note. */
 static const char *
 fault_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -292,8 +293,9 @@ find_application_errors(smcr_finder_t *finder)
                     smcr_finder_subject(finder, first->subject), wmem_strbuf_finalize(text));
 }
 
-/* Makes findings of the expert items that no finding so far explains. Three kinds of items make no
- * finding: comments and chats, harmless notes, and items of a kind that another notice has. */
+/* Makes findings of the expert items that no finding so far explains. Four kinds of items make no
+ * finding: comments and chats, harmless notes, items of a kind that another notice has, and those
+ * about a connection of which the report has found the other half (is_joined_half()). */
 void
 smcr_finding_on_notices(smcr_finder_t *finder)
 {

@@ -52,7 +52,8 @@ is_of_path(const smcr_entry_way_t *way, const smcr_entry_way_t *other)
            (g_strcmp0(way->src, other->dst) == 0 && g_strcmp0(way->dst, other->src) == 0);
 }
 
-/* Returns how many packets were lost between all points of the path of which `way` is a part. */
+/* Returns how many packets were lost between all points of the path of which `way` is a part, in
+ * both directions. */
 static uint64_t
 lost_on_path(const smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
@@ -113,7 +114,8 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
                     count == 1 ? "it" : "them", hosts_of(finder, way), answers);
 }
 
-/* Finding: a capture point did not capture packets that passed it. */
+/* Finding: a capture point did not capture packets that passed it. Of the two points of the way,
+ * the finding is about the one that missed more packets. */
 static void
 find_not_captured(smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
