@@ -121,13 +121,13 @@ find_slowest_server(const smcr_finder_t *finder, const slow_answers_t *told, uns
     return worst;
 }
 
-/* Whether the wait is a better example than the wait `than`: it ended earlier, and lasted nearly as
- * long. If several clients wait at the same time, the request that is answered first may be the one
- * that has delayed the others. `most`: time of the longest wait, nanoseconds. */
+/* Whether the wait is a better example than the wait `than`: it ended earlier, and lasted as long,
+ * within 0.5 %. If several clients asked at the same time, the request that is answered first may
+ * be the one that has delayed the others. `most`: time of the longest wait, nanoseconds. */
 static bool
 leads(const smcr_entry_conn_wait_t *wait, const smcr_entry_conn_wait_t *than, uint64_t most)
 {
-    return wait->lasted_s * 10 >= most * 9 && wait->end_frame.frame < than->end_frame.frame;
+    return wait->lasted_s * 200 >= most * 199 && wait->end_frame.frame < than->end_frame.frame;
 }
 
 /* Returns the mean time of the answers of the server's program of `worst` that were not slow,

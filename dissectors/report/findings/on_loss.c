@@ -707,10 +707,10 @@ needless_text(const smcr_finder_t *finder, uint64_t count)
     if (!were_acked_before(finder))
         return "retransmitted without need: the receiver acknowledged each packet and its "
                "retransmission, so no data was lost";
-    return count == 1 ? "retransmitted although it had arrived: no data was lost, but its "
-                        "acknowledgement was late, or lost after the capture point"
-                      : "retransmitted although they had arrived: no data was lost, but "
-                        "acknowledgements were late, or lost after the capture point";
+    return count == 1 ? "retransmitted although it had arrived: its acknowledgement came late to "
+                        "the sender, or not at all"
+                      : "retransmitted although they had arrived: acknowledgements came late to "
+                        "the sender, or not at all";
 }
 
 /* Returns the end of the sentence: how long the slowest message took. If each packet was

@@ -197,7 +197,7 @@ heading_of_links(const smcr_table_row_sink_t *taker)
                            page_states[SMCR_FIGURE_STATUS_DELETED]},
                           {counts[SMCR_FIGURE_STATUS_REJECTED],
                            page_states[SMCR_FIGURE_STATUS_REJECTED]},
-                          {normal, "rejected (normal with one RDMA device)"},
+                          {normal, "rejected (normal if a host has one RDMA device)"},
                           {counts[SMCR_FIGURE_STATUS_UNKNOWN], "in unknown state"}),
         knows_clients ? "" : " (↔: client and server unknown)");
 }
