@@ -88,6 +88,17 @@ judge_after(const smcr_judge_way_t *way, smcr_transmission_t *transmission)
                                                                  : SMCR_VERDICT_UNANSWERED);
 }
 
+/* Whether the two points show a SYN or SYN-ACK with other TCP options: a router or firewall between
+ * them has changed or removed an option. */
+static bool
+has_other_options(const smcr_judge_way_t *way, const smcr_judge_passage_t *passage)
+{
+    const smcr_observed_segment_t *segments = way->chain->points->segments;
+    uint32_t first = passage->from->segment, second = passage->to->segment;
+
+    return first && second && segments[first].tcp.options != segments[second].tcp.options;
+}
+
 /* Judges how the headers of a packet were changed between the two points. The ECN codepoint of a
  * packet in fragments is not known. */
 static void
@@ -103,6 +114,8 @@ judge_headers(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
         judge(way, transmission, SMCR_VERDICT_MARKED);
     if ((first ^ second) & (uint8_t)~SMCR_MASK_ECN)
         judge(way, transmission, SMCR_VERDICT_DSCP_CHANGED);
+    if (has_other_options(way, passage))
+        judge(way, transmission, SMCR_VERDICT_OPTIONS);
 }
 
 int64_t

@@ -55,6 +55,7 @@ typedef struct {
         uint32_t right; /* sequence number after the last byte of the block */
     } sack[SMCR_POINTS_SACKS]; /* SACK blocks (RFC 2018); both numbers 0: no more */
     int32_t ip_id;    /* identification of IPv4; 0 or negative: not known, or IPv6 */
+    uint32_t options; /* hash of the options of a SYN or SYN-ACK; 0: another segment */
     uint16_t window;  /* window */
     uint8_t flags;    /* the lower 8 flags: SMCR_POINTS_TCP_... */
     uint8_t traffic_class; /* traffic class of the IP header: DSCP and ECN */

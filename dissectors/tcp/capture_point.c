@@ -83,7 +83,11 @@ read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
         .flags = bytes.bytes[FLAGS],
         .window = smcr_wire_number16(bytes.bytes + WINDOW),
     };
-    read_options(tcp, bytes.bytes + SMCR_HOST_TCP_HEADER, header - SMCR_HOST_TCP_HEADER);
+    const uint8_t *options = bytes.bytes + SMCR_HOST_TCP_HEADER;
+    unsigned length = header - SMCR_HOST_TCP_HEADER;
+    read_options(tcp, options, length);
+    if (tcp->flags & SMCR_POINTS_TCP_SYN)
+        tcp->options = smcr_wire_hash(options, length);
     read_ip(tcp, tvb, pinfo);
     return true;
 }

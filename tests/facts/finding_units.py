@@ -192,6 +192,7 @@ UNITS = {
     "lost_after": A_FRAME,
     "reordered_between": A_FRAME,
     "marked_between": A_FRAME,
+    "options_changed": A_FRAME,
     "point_missed": A_FRAME,
     "points_contradict": A_FRAME,
     "application_errors": Terms(

@@ -366,6 +366,33 @@ def test_headers_that_change(tshark, scratch):
     assert all(way["packets"] == way["at_both"] > 0 for way in ways)
 
 
+OPTION = bytes.fromhex("fe06e2d4c3d9")  # of SMC-R
+
+
+def test_tcp_options_that_change(tshark, scratch):
+    """A firewall overwrites the option of SMC-R in SYN-ACKs by NOPs. The points have no delay, and
+    are not said to be one capture, as they are without the firewall."""
+    packets = read(next((TOP / "captures").glob("*/6.1-v2-c-three-conns.pcapng*")))
+    for strips in (False, True):
+        made, changed = [each._replace(interface=0) for each in packets], 0
+        for each in packets:
+            is_answer = tcp(each.data) and each.data[14 + 20 + 13] & 0x12 == 0x12
+            changed += bool(strips and is_answer and OPTION in each.data)
+            data = each.data.replace(OPTION, bytes([1] * 6)) if strips and is_answer else each.data
+            made.append(each._replace(interface=1, data=data))
+        made.sort(key=lambda each: each.time)
+        path = write(scratch / f"options-{strips}.pcapng", made, ["one", "two"])
+        printed = tshark.run("-2", "-q", "-r", path, "-z", "smcr,json")
+        report = json.loads(printed)
+        kinds = collections.Counter(each["kind"] for each in report["findings"])
+        assert bool(kinds["points_contradict"]) != strips
+        assert sum(way["options_changed"] for way in report["points"]) == changed == 3 * strips
+        assert [
+            each["count"] for each in report["findings"] if each["kind"] == "options_changed"
+        ] == [3] * strips
+        assert list(verdicts(tshark, path).values()).count(11) == changed
+
+
 def test_networks(tshark, scratch):
     """The second point has a VLAN tag that the first one does not have. Two tenants with the same
     addresses and queue pairs are two paths."""

@@ -167,6 +167,23 @@ find_marked(smcr_finder_t *finder, const smcr_entry_way_t *way)
     add_between(finder, &facts, way, "marked CE");
 }
 
+/* Finding: a router or firewall between two points changes or removes TCP options. Without its
+ * option a connection does not use SMC-R. */
+static void
+find_options(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_OPTIONS_CHANGED,
+                                 .count = way->options_changed,
+                                 .when = way->options_frame,
+                                 .filter = "smcr.point.verdict == 11"};
+
+    smcr_finder_add(finder, &facts,
+                    "TCP options of %s differ between %s and %s, %s: a device between the points "
+                    "changes them",
+                    smcr_words_things(finder->scope, facts.count, "handshake segment"), way->from,
+                    way->to, hosts_of(finder, way));
+}
+
 /* Finding: the packets of two capture points do not fit together. The finding is made for one of
  * the two directions between the points: the one whose first point has the interface with the lower
  * number. */
@@ -201,6 +218,7 @@ smcr_finding_on_points(smcr_finder_t *finder)
         find_not_captured(finder, way);
         find_reordered(finder, way);
         find_marked(finder, way);
+        find_options(finder, way);
         find_contradiction(finder, way);
     }
 }

@@ -109,6 +109,7 @@ fill_counts(smcr_entry_way_t *entry, const smcr_points_way_t *way)
     entry->dscp_changed = way->verdicts[SMCR_VERDICT_DSCP_CHANGED];
     entry->delayed = way->verdicts[SMCR_VERDICT_DELAYED];
     entry->fragmented = way->verdicts[SMCR_VERDICT_FRAGMENTED];
+    entry->options_changed = way->verdicts[SMCR_VERDICT_OPTIONS];
     entry->undecided = way->verdicts[SMCR_VERDICT_UNDECIDED];
     entry->lost_frame = way->first[SMCR_VERDICT_LOST];
     entry->lost_after_frame = way->first[SMCR_VERDICT_LOST_AFTER].frame
@@ -117,6 +118,7 @@ fill_counts(smcr_entry_way_t *entry, const smcr_points_way_t *way)
     entry->not_captured_frame = way->first[SMCR_VERDICT_NOT_CAPTURED];
     entry->reordered_frame = way->first[SMCR_VERDICT_REORDERED];
     entry->marked_frame = way->first[SMCR_VERDICT_MARKED];
+    entry->options_frame = way->first[SMCR_VERDICT_OPTIONS];
 }
 
 /* Whether the time, in nanoseconds, is 0 as far as the resolution of time stamps shows. */
@@ -132,7 +134,8 @@ is_same_way(const smcr_points_way_t *way)
 {
     bool is_unchanged = !way->verdicts[SMCR_VERDICT_MARKED] &&
                         !way->verdicts[SMCR_VERDICT_DSCP_CHANGED] &&
-                        !way->verdicts[SMCR_VERDICT_FRAGMENTED];
+                        !way->verdicts[SMCR_VERDICT_FRAGMENTED] &&
+                        !way->verdicts[SMCR_VERDICT_OPTIONS];
 
     return is_unchanged && way->packets == way->at_both && is_nothing(way->delay.least) &&
            is_nothing(way->delay.most);
