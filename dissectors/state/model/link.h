@@ -99,7 +99,8 @@ typedef struct {
      * `unpositioned_psn`. Its successive PSNs are at most SMCR_WRITE_UNPLACED_NEAR apart */
     smcr_psn_t unpositioned_from;
     uint32_t unpositioned_before; /* `unpositioned` before the first packet of this run */
-    smcr_write_t *writes;   /* circular buffer of the last WRITE requests; NULL: none so far */
+    smcr_write_t **writes;  /* circular buffer of the last WRITE requests, in parts of a few
+                               requests each (write.c); NULL: none so far */
     uint32_t write_count;   /* number of WRITE requests so far, also those that have left
                                `writes` */
     smcr_psn_t next_write_psn; /* next PSN after the highest PSN of all WRITE requests so far; 0:

@@ -9,15 +9,48 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define WRITES_KEPT 64 /* number of requests that are kept for a queue pair: the last ones */
+#define WRITES_KEPT 64    /* number of requests that are kept for a queue pair: the last ones */
+#define WRITES_TOGETHER 8 /* number of requests whose memory is allocated at once: many queue pairs
+                             receive few */
+#define WRITES_PARTS (WRITES_KEPT / WRITES_TOGETHER) /* parts of the memory of a queue pair */
 
 /* ---- requests ---- */
+
+/* The entry of the request that `qp` received as number `number`, from 0, in the circular buffer.
+ * The entry does not move while the request is kept. */
+static smcr_write_t *
+entry_of(const smcr_qp_t *qp, uint32_t number)
+{
+    uint32_t place = number % WRITES_KEPT;
+
+    return &qp->writes[place / WRITES_TOGETHER][place % WRITES_TOGETHER];
+}
+
+/* Number of the requests of `qp` that are kept. */
+static uint32_t
+kept_requests(const smcr_qp_t *qp)
+{
+    return MIN(qp->write_count, WRITES_KEPT);
+}
 
 smcr_write_t *
 smcr_write_recent(const smcr_qp_t *qp, unsigned back)
 {
-    return back <= MIN(qp->write_count, WRITES_KEPT)
-               ? &qp->writes[(qp->write_count - back) % WRITES_KEPT] : NULL;
+    return back <= kept_requests(qp) ? entry_of(qp, qp->write_count - back) : NULL;
+}
+
+/* Returns the entry for the next request of `qp`: that of the oldest kept request, or a new one. */
+static smcr_write_t *
+next_entry(smcr_state_t *state, smcr_qp_t *qp)
+{
+    uint32_t number = qp->write_count++;
+
+    if (!qp->writes)
+        qp->writes = wmem_alloc0_array(state->scope, smcr_write_t *, WRITES_PARTS);
+    smcr_write_t **part = &qp->writes[number % WRITES_KEPT / WRITES_TOGETHER];
+    if (!*part)
+        *part = wmem_alloc0_array(state->scope, smcr_write_t, WRITES_TOGETHER);
+    return entry_of(qp, number);
 }
 
 /* The kept request of `qp` that has the packet with this PSN; NULL: there is none. */
@@ -495,9 +528,7 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
 
-    if (!qp->writes)
-        qp->writes = wmem_alloc0_array(state->scope, smcr_write_t, WRITES_KEPT);
-    smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
+    smcr_write_t *write = next_entry(state, qp);
     drop_held(state, write);
     if (refused == write)
         refused = NULL; /* the new request has taken the entry of the refused request */
@@ -820,8 +851,8 @@ is_of_leaving(const smcr_write_t *write)
 void
 smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp)
 {
-    for (unsigned i = 0; qp->writes && i < WRITES_KEPT; i++) {
-        smcr_write_t *write = &qp->writes[i];
+    for (unsigned i = 0; i < kept_requests(qp); i++) {
+        smcr_write_t *write = entry_of(qp, i);
         if (!is_of_leaving(write))
             continue;
         drop_held(state, write);
@@ -832,9 +863,9 @@ smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp)
 void
 smcr_write_add_rmbs(const smcr_qp_t *qp, GHashTable *rmbs)
 {
-    for (unsigned i = 0; qp->writes && i < WRITES_KEPT; i++) {
-        g_hash_table_add(rmbs, qp->writes[i].rmb);
-        g_hash_table_add(rmbs, qp->writes[i].likely_rmb);
+    for (unsigned i = 0; i < kept_requests(qp); i++) {
+        g_hash_table_add(rmbs, entry_of(qp, i)->rmb);
+        g_hash_table_add(rmbs, entry_of(qp, i)->likely_rmb);
     }
 }
 
@@ -842,8 +873,10 @@ smcr_write_add_rmbs(const smcr_qp_t *qp, GHashTable *rmbs)
 void
 smcr_write_forget_all(smcr_state_t *state, smcr_qp_t *qp)
 {
-    for (unsigned i = 0; qp->writes && i < WRITES_KEPT; i++)
-        drop_held(state, &qp->writes[i]);
+    for (unsigned i = 0; i < kept_requests(qp); i++)
+        drop_held(state, entry_of(qp, i));
+    for (unsigned i = 0; qp->writes && i < WRITES_PARTS; i++)
+        wmem_free(state->scope, qp->writes[i]);
     wmem_free(state->scope, qp->writes);
     qp->writes = NULL;
     qp->write_count = 0;
