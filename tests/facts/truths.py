@@ -275,6 +275,7 @@ SENT_AGAIN = {
     "repeats",
     "timeouts",
     "loss",
+    "answered_twice",
     "no_receive_buffer",
     "link_group_ended",
     "link_failed",
