@@ -236,6 +236,9 @@ count_requests(const smcr_entry_rdma_t *flow)
     return count;
 }
 
+/* Fewer requests than that may be the last packets of a capture, whose answers would come later. */
+#define REQUESTS_LEAST 8
+
 /* Whether the flow has requests of RC, and the capture has nothing in the other direction between
  * its two hosts. A flow with retransmissions has findings of its own, and so has a link of
  * SMC-R. */
@@ -246,7 +249,7 @@ is_unanswered(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_en
 
     if (!is_named || smcr_figure_or_zero(flow->repeated) || are_all_damaged(flow))
         return false;
-    return count_requests(flow) &&
+    return count_requests(flow) >= REQUESTS_LEAST &&
            !wmem_map_contains(directions, smcr_words_hosts(finder->scope, flow->dst, flow->src));
 }
 
