@@ -1174,8 +1174,8 @@ EVERY = [
             "what-is-written-once-more-had-arrived",
             "dissectors/timeline/in_flight.c",
             "unit/test_timeline.c",
-            "sent->is_rewritten |= sent->end > position;",
-            "sent->is_rewritten |= sent->end == position;",
+            "if (sent->end > position)\n            sent->rewritten",
+            "if (sent->end == position)\n            sent->rewritten",
         ),
         (
             FIGURES,
