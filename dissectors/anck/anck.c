@@ -65,8 +65,8 @@ typedef struct {
                                packet of the frame was learned */
     smcr_cdc_t cdc;         /* the message, with the numbers that the state has computed for it */
     bool is_doubtful;       /* data or messages are missing before the message, or out of order */
-    uint64_t missing;       /* number of bytes that the message announces and that are missing in
-                               the capture */
+    uint64_t missing;       /* number of bytes that the message announces and that are not captured
+                               before it; they may come later */
     smcr_tapped_part_t parts[SMCR_TAPPED_PARTS]; /* place of each part of the content */
 } kept_t;
 

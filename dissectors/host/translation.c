@@ -139,8 +139,8 @@ find_tcp_header(const packet_info *pinfo)
 }
 
 /* Returns a hash of the window and the options of a SYN, which NAT does not change. If the SYN has
- * no time stamp, the hash takes its place in the key. `header`: the captured bytes from the TCP
- * header on. */
+ * no time stamp, or the time stamp 0, the key of the segment has the hash in its place. `header`:
+ * the captured bytes from the TCP header on. */
 static uint32_t
 hash_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
 {

@@ -270,7 +270,7 @@ fce_tail(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 }
 
 /* Dissects the first contact extension at `start`. In a Confirm of SMC-R, a list of GIDs
- * follows. */
+ * follows. `required_length` grows by each part that the message must have, captured or not. */
 static void
 dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *accept)
 {

@@ -34,8 +34,8 @@ smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number, uint64_t t
     uint64_t stamp = smcr_capture_stamp((smcr_when_t){number, time});
 
     frame->num = number;
-    frame->visited = true; /* smcr_payload_enter_frame() sets false while dissectors get the bytes
-                              for the first time */
+    frame->visited = true; /* smcr_payload_enter_frame() clears `visited` while dissectors get the
+                              bytes for the first time */
     frame->has_ts = true;
     frame->tsprec = pinfo->fd->tsprec;
     frame->abs_ts.secs = (time_t)(stamp / SMCR_TIME_SECOND);

@@ -27,7 +27,8 @@ typedef struct {
 typedef struct {
     tvbuff_t *data;    /* the captured new bytes */
     uint64_t position; /* stream position of the first new byte */
-    uint64_t gap;      /* number of bytes directly before `position` that no earlier frame has */
+    uint64_t gap;      /* number of bytes directly before `position` that no earlier frame has; 0:
+                          none, or not known */
     bool gap_may_be_filled; /* a later frame of the capture may have the bytes counted in `gap` */
 } smcr_payload_fresh_t;
 

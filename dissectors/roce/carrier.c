@@ -574,7 +574,7 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
  * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
  * the plugin's heuristic next. It does not decline a message of the packet that is being dissected:
  * smcr_hooks_show_builtin() calls it for such messages. It declines all packets that ICMP errors
- * quote. */
+ * quote. A payload that one of both heuristics takes, the other declines: they change together. */
 ws_bool
 smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -19,9 +19,10 @@ int smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinf
  * packet. If the payload is SMC-R, shows the payload and returns true; otherwise returns false. */
 ws_bool smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Wireshark calls this function instead of the heuristic of its own SMC-R dissector `smc`. For a
- * payload that smcr_roce_dissect_payload() would accept, returns false. For any other payload,
- * calls the heuristic of `smc` and returns its result. */
+/* Wireshark calls this function instead of the heuristic of its own SMC-R dissector `smc`. Returns
+ * false for a payload that smcr_roce_dissect_payload() would accept, and for a packet that an ICMP
+ * error quotes. For any other payload, and for one of the packet that is being dissected, calls the
+ * heuristic of `smc` and returns its result. */
 ws_bool smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
 /* Creates the dissectors of SMC-R's and InfiniBand's layer. Called once, after all protocols have

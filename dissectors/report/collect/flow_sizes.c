@@ -153,8 +153,10 @@ has_ended(const smcr_collect_stuck_t *stuck, uint64_t end)
     return end != SMCR_FIGURE_UNKNOWN && end > stuck->last && end - stuck->last > next;
 }
 
-/* Fewer than SMCR_COLLECT_TRIES tries may be usual losses, and make no entry `stuck`. Nor do RNR
- * NAKs alone. */
+/* Fills in the length of the longest acknowledged IP packet, and `stuck`: the expected request, if
+ * the sender tried it SMCR_COLLECT_TRIES times or more without an acknowledgement. Fewer tries may
+ * be usual losses, and make no entry `stuck`. Nor do RNR NAKs alone. figures/entries.def and
+ * docs/json.md promise the three tries. */
 void
 smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
                              uint64_t end, wmem_allocator_t *scope)

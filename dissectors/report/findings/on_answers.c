@@ -853,9 +853,10 @@ bytes_text(const smcr_finder_t *finder, const unread_closes_t *closes)
         smcr_words_end(finder->scope, closes->first, closes->writer == SMCR_FIGURE_ROLE_SERVER));
 }
 
-/* Returns the facts of a finding about these connections. */
+/* Returns the facts of a finding about closes with unread data. `when`: the frame to look at.
+ * `cost`: nanoseconds, by which the finding is ordered. */
 static smcr_finder_facts_t
-facts_of(const unread_closes_t *closes, smcr_when_t when, uint64_t cost)
+facts_of_unread_closes(const unread_closes_t *closes, smcr_when_t when, uint64_t cost)
 {
     return (smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_UNREAD_CLOSE,
                                  .count = closes->count,
@@ -877,7 +878,8 @@ find_lost_data(smcr_finder_t *finder)
 
     if (!conn)
         return;
-    smcr_finder_facts_t facts = facts_of(&lost, conn->end->other_frame, SMCR_TIME_SECOND);
+    smcr_finder_facts_t facts =
+        facts_of_unread_closes(&lost, conn->end->other_frame, SMCR_TIME_SECOND);
     smcr_finder_add_as(finder, SMCR_FIGURE_WARN, &facts,
                        "%s: closed without an abort, but %s not reported as read when %s closed%s",
                        smcr_words_connections(finder->scope, conn, lost.count),
@@ -896,7 +898,7 @@ find_early_closes(smcr_finder_t *finder)
 
     if (!conn)
         return;
-    smcr_finder_facts_t facts = facts_of(&early, conn->end->frame, 0);
+    smcr_finder_facts_t facts = facts_of_unread_closes(&early, conn->end->frame, 0);
     bool is_request = early.writer == SMCR_FIGURE_ROLE_CLIENT && smcr_words_knows_roles(conn);
     smcr_finder_add_as(finder, is_request ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO, &facts,
                        "%s closed %s first; %s not reported as read",

@@ -75,7 +75,7 @@ find_damaged(smcr_finder_t *finder)
 /* ---- refused packets ---- */
 
 /* Adds the NAKs of the flow that end a queue pair. These are the NAKs with any code other than PSN
- * sequence error. */
+ * sequence error, as in nak_codes_text() and in the filter of find_refused(). */
 static void
 add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)

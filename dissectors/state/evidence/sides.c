@@ -84,8 +84,11 @@ smcr_evidence_has_all_after(const smcr_point_t *point)
  * 1. Both sides have closed, and both closes are acknowledged: no packet up to the later
  *    acknowledgement is missing (smcr_evidence_last_frame()). Not if a WRITE shows that queued data
  *    follows the close (`wrote_after_end`).
- * 2. The sender has closed: none of its next SMCR_EVIDENCE_AFTER_CLOSE packets is missing.
- * 3. Otherwise: no later packet of the flow is missing. */
+ * 2. The sender has closed, and its flow has gone on by SMCR_EVIDENCE_AFTER_CLOSE packets: none of
+ *    these is missing.
+ * 3. Otherwise: no later packet of the flow is missing.
+ * In cases 2 and 3 packets may be missing if later messages prove what they were
+ * (smcr_evidence_has_proven_missing()). */
 static bool
 has_last_to(const smcr_conn_t *conn, int side)
 {

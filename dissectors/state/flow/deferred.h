@@ -10,13 +10,14 @@
 
 /* The content of a packet: an LLC message, a CDC message, or the bytes of a WRITE packet. So at
  * most one of `llc`, `cdc` and `place` is set, and the others are NULL. A WRITE packet may also
- * have a message in its immediate data. Then `place` is NULL, too, if the place is not known or the
- * packet has no data. */
+ * have a message in its immediate data. */
 typedef struct {
     const smcr_llc_t *llc;         /* the LLC message; NULL: none */
     const smcr_cdc_t *cdc;         /* the CDC message; NULL: none */
-    smcr_place_t *place;           /* place of the WRITE packet's bytes; NULL: no WRITE */
-    const smcr_ib_headers_t *roce; /* headers of the WRITE packet; NULL: no WRITE */
+    smcr_place_t *place;           /* place of the WRITE packet's bytes, which may be found
+                                      later if the packet comes after a gap; NULL: no WRITE,
+                                      or only the message in its immediate data counts */
+    const smcr_ib_headers_t *roce; /* headers of the WRITE packet; NULL: no WRITE packet */
     smcr_conn_t *conn;             /* connection of `cdc` or `place`; NULL: not certain */
     bool requested;                /* `llc` is a response, and the capture has its request */
     smcr_state_immediate_t message; /* message in the immediate data of the WRITE packet */

@@ -169,8 +169,8 @@ may_miss_last_unnoticed(const smcr_conn_t *conn)
     return smcr_collect_conn_is_tapped(conn) && !have_ended;
 }
 
-/* Announced bytes come after the bytes of WRITEs, since they may replace a number that is not
- * known. */
+/* fill_announced_bytes() is called after `bytes` is set from the WRITEs: if that number is not
+ * known, or lower, the announced bytes replace it. */
 void
 smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
                                  const smcr_collect_conn_stats_t *counted, bool is_part, int sender)

@@ -471,7 +471,9 @@ doubt_writes(smcr_entry_conn_end_t *end, const smcr_collect_conn_stats_t *counte
         end->written_after = SMCR_FIGURE_MAYBE;
 }
 
-/* Fills in which end closed the connection first. */
+/* Fills in which end closed or aborted the connection first, and the WRITEs before and after that.
+ * NULL if the peer may have closed before. Values that a missing WRITE may change become not
+ * known. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)

@@ -61,7 +61,8 @@ typedef enum {
 
 /* What is to be said of a message. */
 typedef struct {
-    uint64_t missing;  /* number of announced bytes that are missing in the capture */
+    uint64_t missing;  /* number of bytes that the message announces and that are not captured
+                          before the message; they may come later */
     bool is_doubtful;  /* data or messages are missing before the message, or are out of order */
     smcr_tapped_notice_t notice; /* why the state does not learn the message */
 } smcr_tapped_verdict_t;
