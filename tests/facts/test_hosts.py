@@ -16,6 +16,7 @@ import zlib
 
 import hosts
 import made_dumps
+import mutants
 import pcapng
 import pytest
 import sharkd
@@ -785,7 +786,7 @@ def twice(frames):
                 + data[at + 8 :]
             )
         if data[23] == 17:
-            yield pcapng.with_data(frame, data)
+            yield pcapng.with_data(frame, mutants.with_icrc(data))
 
 
 def test_what_contradicts_smcss(tshark):
@@ -962,7 +963,7 @@ def other_group(data, token):
         new[bth + 12 + 8] ^= 0x40
     if data[bth] == 4 and data[bth + 12 : bth + 14] == b"\xfe\x2c":
         new[bth + 12 + 4] ^= token
-    return bytes(new)
+    return mutants.with_icrc(bytes(new))
 
 
 def other_socket(data):

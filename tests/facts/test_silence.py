@@ -87,7 +87,8 @@ def test_time_that_is_lost():
     found = dict(lost(compared(report)))
     assert set(found.values()) == {"null"}
     assert found.keys() == {
-        f"client_to_server.time.{name}" for name in ("connecting_s", "reader_s", *silence.MOST)
+        f"client_to_server.time.{name}"
+        for name in ("connecting_s", "reader_s", "filling_s", *silence.MOST)
     }
 
 
