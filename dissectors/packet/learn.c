@@ -110,9 +110,12 @@ learn_cdc(packet_info *pinfo, const smcr_cdc_t *cdc, const smcr_arrival_t *arriv
 
 /* Decodes an LLC or CDC message, and lets the state learn from the message. */
 static void
-learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
+learn_message(packet_info *pinfo, const smcr_packet_t *packet, tvbuff_t *message,
+              const smcr_arrival_t *arrival)
 {
-    if (smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
+    if (packet->has_cdc) {
+        learn_cdc(pinfo, &packet->cdc, arrival);
+    } else if (smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
         smcr_cdc_t cdc;
         smcr_cdc_decode(message, pinfo, &cdc);
         learn_cdc(pinfo, &cdc, arrival);
@@ -248,7 +251,7 @@ learn_part(packet_info *pinfo, smcr_packet_t *packet, const smcr_arrival_t *arri
     if (packet->record.has_part && is_cut(packet->payload))
         smcr_evidence_pass_over(arrival);
     if (message && is_intact_smcr(&packet->record))
-        learn_message(pinfo, message, arrival);
+        learn_message(pinfo, packet, message, arrival);
     if (packet->record.kind == SMCR_RECORD_WRITE)
         learn_immediate(pinfo, packet, arrival);
 }
@@ -346,12 +349,11 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 /* Whether the packet is a CDC message that contradicts what is known of its connection. A damaged
  * message would make a connection that does not exist, or seem to break a rule. */
 static bool
-is_doubtful_cdc(packet_info *pinfo, const smcr_packet_t *packet)
+is_doubtful_cdc(packet_info *pinfo, smcr_packet_t *packet)
 {
-    smcr_cdc_t cdc;
-
-    return !smcr_cdc_decode(packet->payload, pinfo, &cdc) ||
-           smcr_state_cdc_is_doubtful(smcr_capture_state(), &packet->roce.destination, &cdc);
+    packet->has_cdc = smcr_cdc_decode(packet->payload, pinfo, &packet->cdc);
+    return !packet->has_cdc || smcr_state_cdc_is_doubtful(smcr_capture_state(),
+                                                          &packet->roce.destination, &packet->cdc);
 }
 
 /* Whether the packet is a whole CDC message, of which all bytes are captured. */
@@ -367,7 +369,7 @@ is_whole_cdc(const smcr_packet_t *packet)
 /* The first messages of a sender are checked, too, until one is right: then wrong ones mean
  * something (smcr_senders_trust()). */
 bool
-smcr_packet_wants_icrc(packet_info *pinfo, const smcr_packet_t *packet)
+smcr_packet_wants_icrc(packet_info *pinfo, smcr_packet_t *packet)
 {
     if (!is_whole_cdc(packet) || !is_first_pass(pinfo) || smcr_capture_is_quoted(pinfo))
         return false;
