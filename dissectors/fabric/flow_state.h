@@ -114,8 +114,9 @@ typedef struct {
     uint64_t burst_time;    /* time of that packet, nanoseconds since the epoch */
     smcr_psn_t sent_psn;    /* highest PSN that was sent, as a NAK or RNR NAK proves; 0: there is
                                none */
-    smcr_psn_t discarded_up_to; /* highest PSN of the requests after a gap that the receiver may
-                                   have discarded; 0: none */
+    smcr_psn_t discarded_up_to; /* highest PSN of the requests that the receiver discards because
+                                   of its last NAK or RNR NAK; 0: none. They are retransmitted
+                                   before `expected_psn` passes them */
     smcr_psn_t unproven; /* Lowest PSN of the packets after a gap whose fate is open: nothing proves
                             that the receiver took them in, or that it discarded them. 0: there is
                             no such packet. */

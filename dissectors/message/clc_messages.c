@@ -15,8 +15,9 @@ SMCR_LAYOUT_SHARED(smcr_message_clc_peer_id, "SMC peer ID", 8,
 
 /* ---- parts ---- */
 
-/* Parts that adjoin become one. The array never overflows: further parts then count as not
- * decoded. */
+/* A part that begins where the previously added part ends is joined to it. Parts come in the order
+ * of decoding, not of offsets (next_part()). The array never overflows: further parts then count as
+ * not decoded. */
 void
 smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end)
 {

@@ -238,9 +238,9 @@ take_retransmission(follower_t *receiver, const smcr_fates_event_t *event,
         settle_earlier(receiver, slot, slot->is_timed);
 }
 
-/* Takes the next request at the last point. A request with the expected PSN that the last point has
- * is accepted until an answer shows otherwise. If the last point does not have it, its fate is
- * pending. */
+/* Takes the next request, in the order of the last point, which may not have it. If it has the
+ * expected PSN and the point has it, notes it in the PSN's slot as accepted until an answer shows
+ * otherwise; that sets no fate. If the point does not have it, its fate is SMCR_FATE_PENDING. */
 static void
 take_request(follower_t *receiver, const smcr_fates_event_t *event)
 {

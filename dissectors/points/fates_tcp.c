@@ -254,7 +254,8 @@ acknowledge(flow_t *flow, uint32_t from, uint64_t to, uint32_t answer)
     }
 }
 
-/* Takes the report of a range that has come twice. */
+/* Marks the ranges between `left` and `right`: a SACK block reports that the receiver got them
+ * twice (RFC 2883). */
 static void
 note_twice(flow_t *flow, uint64_t left, uint64_t right)
 {

@@ -146,7 +146,9 @@ smcr_observed_grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t 
     return array;
 }
 
-/* Adds a path between the two hosts of a packet, and returns its index. */
+/* Adds a path between the two hosts of a packet, in the order of their GIDs, and returns its index.
+ * The hosts may have paths already, in other networks (branch_path()). The array may move: callers
+ * keep indexes, not pointers. */
 static uint32_t
 add_path(smcr_points_t *points, const uint8_t *source, const uint8_t *destination)
 {

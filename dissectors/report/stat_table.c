@@ -43,7 +43,8 @@ static table_t all_tables[G_N_ELEMENTS(kinds)];
 
 /* ---- rows ---- */
 
-/* Returns Wireshark's table of the current round; NULL: the user does not show the table. */
+/* Returns the table that Wireshark shows now, to be filled with rows; NULL: the user does not show
+ * it. */
 static stat_tap_table *
 shown_table(const table_t *table)
 {

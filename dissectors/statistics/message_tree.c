@@ -226,7 +226,7 @@ count_cdc(node_t top, const smcr_tap_t *packet)
         count_flags(node, packet->cdc);
 }
 
-/* ---- packets without a message of SMC-R ---- */
+/* ---- packets without a whole LLC or CDC message of their own ---- */
 
 /* Counts the message in the immediate data of an RDMA WRITE, by opcode and flags. `node`: the node
  * of the WRITE. */
@@ -280,7 +280,8 @@ count_ack(node_t top, const smcr_tap_t *packet)
     }
 }
 
-/* Counts a packet that carries no message of SMC-R. */
+/* Counts a packet without a whole LLC or CDC message of its own: an RDMA WRITE, which may have a
+ * message in its immediate data, an acknowledgement, a CNP or a part of a message. */
 static void
 count_other(node_t top, const smcr_tap_t *packet)
 {

@@ -21,12 +21,14 @@ typedef struct {
     uint64_t answer;  /* the longest of the server */
     uint64_t usual;   /* each of four other answers of the server; 0: there are none */
     uint64_t stop;    /* the longest time in which the server's program read nothing */
+    uint64_t open;    /* its wait to read that is open when the capture ends */
     uint64_t acks;    /* mean time of 16 acknowledgements, the shortest of which takes 2; 0: none */
     uint64_t client_answers; /* the longest of the client */
     uint64_t lost;    /* the client waits for retransmissions, of which 20 are after NAKs */
     uint64_t peer_lost; /* the server waits for retransmissions; with `lost` */
     bool is_nameless; /* it is not known which end is the client */
     bool lacks_time;  /* a second connection, whose time is not known */
+    bool is_filtered; /* a display filter selects the packets of the report */
     const char *found; /* severity, kind, count of each finding */
     const char *text; /* of the finding on waits, or a part of it; NULL: any */
 } wait_case_t;
@@ -93,6 +95,11 @@ static const wait_case_t cases[] = {
      .text = "The program of server 10.0.0.2 read nothing for 500 ms: "},
     {.name = "several stops of the reader", .full = 1001, .reader = 1001, .stop = 500,
      .found = "note slow_reader 1", .text = "The program of server 10.0.0.2 reads slowly: "},
+    {.name = "a reader that has not read up to the end", .full = 1000, .reader = 1000, .open = 900,
+     .found = "note slow_reader 1", .text = "The program of server 10.0.0.2 has read nothing for "},
+    {.name = "the same, of selected packets", .full = 1000, .reader = 1000, .open = 900,
+     .is_filtered = true, .found = "note slow_reader 1",
+     .text = "The program of server 10.0.0.2 reads slowly: "},
     {.name = "a queue on the path", .full = 1000, .acks = 20, .longest = 300,
      .found = "note buffer_full 1",
      .text = "; acknowledgements took 2.0 ms at best, 20 ms on average: probably a queue on "
@@ -157,6 +164,22 @@ acknowledge(scene_t *scene, smcr_entry_connection_t *conn, const wait_case_t *wa
         smcr_distribution_add(acks, scene->scope, (16 * wait->acks - 2) * MILLISECOND / 15);
 }
 
+/* The server's program has not read since so long, as its last packet, at the connection's end,
+ * proves. */
+static void
+leave_open(scene_t *scene, smcr_entry_connection_t *conn, const wait_case_t *wait)
+{
+    smcr_entry_conn_open_wait_t *open = wmem_new0(scene->scope, smcr_entry_conn_open_wait_t);
+
+    open->kind = SMCR_FIGURE_WAIT_READER;
+    open->proven_frame = conn->last_frame;
+    open->begin_frame = (smcr_when_t){
+        conn->first_frame.frame + 1, conn->last_frame.time - wait->open * MILLISECOND};
+    conn->client_to_server.open_wait = open;
+    scene->report.capture.last_time = conn->last_frame.time;
+    conn->close = SMCR_FIGURE_CLOSE_OPEN;
+}
+
 static void
 play(scene_t *scene, const wait_case_t *wait)
 {
@@ -173,8 +196,12 @@ play(scene_t *scene, const wait_case_t *wait)
     if (wait->stop)
         wait_longest(scene, conn, SMCR_FIGURE_ROLE_CLIENT, SMCR_FIGURE_WAIT_READER,
                      wait->stop * MILLISECOND);
+    if (wait->open)
+        leave_open(scene, conn, wait);
     if (wait->acks)
         acknowledge(scene, conn, wait);
+    if (wait->is_filtered)
+        scene->report.capture.filter = "smcr";
     if (wait->client_answers)
         wait_longest(scene, conn, SMCR_FIGURE_ROLE_SERVER, SMCR_FIGURE_WAIT_ANSWER,
                      wait->client_answers * MILLISECOND);

@@ -737,7 +737,8 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
 
 SMCR_FIGURE_ORDER(by_index, gathered_group_t *const, group, (*group)->lgr->index)
 
-/* The uses of all RMBs are gathered and sorted once, before the first group is reported. */
+/* If the report has RMBs, lists which connections used which RMB, for all groups, and sorts the
+ * list once, before the first group is reported. */
 void
 smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
                                 smcr_figure_list_t *list, wmem_allocator_t *scope)

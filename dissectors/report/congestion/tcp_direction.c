@@ -259,8 +259,8 @@ take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
     };
 }
 
-/* Counts the data of a segment in `payload`: bytes of data, each byte of the stream once. Keeps the
- * send time of the segment, from which `rtt_s` is computed. */
+/* Adds to `payload` the bytes of the segment that no earlier segment had; none for a keep-alive.
+ * Keeps the send time for `rtt_s`, unless the segment begins below the acknowledgement number. */
 static void
 take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
           segment_place_t place, const smcr_congestion_tcp_segment_t *segment)

@@ -62,8 +62,8 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
 
 /* ---- the receive buffer is full ---- */
 
-/* Whether nearly all of the time for which the writer waited is one wait that has not ended when
- * the capture ends. It has a finding of its own (find_hung_reader()). */
+/* Whether the reader's program is proven to have read nothing for 90 % or more of `full_time`, in a
+ * wait that is open when the capture ends. */
 static bool
 is_one_open_wait(const wait_t *wait)
 {
@@ -77,19 +77,22 @@ is_one_open_wait(const wait_t *wait)
 }
 
 /* Whether the writer waited long: the receive buffer was full for 7 % of the connection's time, or
- * for half a second in all. A wait that has a finding of its own does not count. */
+ * for half a second in all. A wait that has a finding of its own does not count:
+ * find_hung_reader() reports an open wait, except under a display filter. */
 static bool
-waits_long(const wait_t *wait)
+waits_long(const smcr_finder_t *finder, const wait_t *wait)
 {
-    return wait->full_time && !is_one_open_wait(wait) &&
+    bool has_own = !smcr_finder_is_filtered(finder) && is_one_open_wait(wait);
+
+    return wait->full_time && !has_own &&
            (wait->full_time * 100 >= wait->conn_time * 7 ||
             wait->full_time >= SMCR_FINDING_LONG_WAIT);
 }
 
-/* Whether `full_time` is only a lower bound: packets are missing in the capture, and the unknown
- * time is a tenth of `full_time` or more. */
+/* Whether `full_time` may be much too low: the time of unknown state (`unknown_s`) is a tenth of
+ * `full_time` or more. */
 static bool
-is_lower_bound(const wait_t *wait)
+may_be_much_longer(const wait_t *wait)
 {
     const smcr_entry_conn_time_t *time = wait->figures->time;
 
@@ -151,13 +154,13 @@ is_one_stop(const wait_t *wait)
 }
 
 /* Returns the duration of the writer's wait with which the reader's part is compared, nanoseconds.
- * If packets are missing in the capture, the buffer may have been full for all of the unknown time,
- * because of the path: then the upper bound is returned. But if a single stop of the reader's
- * program explains half of the known wait or more, the known wait is returned. */
+ * If `full_time` may be much too low, the buffer may have been full for all of the time of unknown
+ * state, because of the path: then the upper bound is returned. But if a single stop of the
+ * reader's program explains half of the known wait or more, the known wait is returned. */
 static uint64_t
 judged_time(const wait_t *wait)
 {
-    bool is_partial = is_lower_bound(wait) && !is_one_stop(wait);
+    bool is_partial = may_be_much_longer(wait) && !is_one_stop(wait);
 
     return is_partial ? wait->figures->time->buffer_full_most_s : wait->full_time;
 }
@@ -177,7 +180,8 @@ has_slow_reader(const wait_t *wait)
 static bool
 has_long_path(const wait_t *wait)
 {
-    return !is_lower_bound(wait) && (wait->full_time - wait->reader_time) * 2 >= wait->full_time;
+    return !may_be_much_longer(wait) &&
+           (wait->full_time - wait->reader_time) * 2 >= wait->full_time;
 }
 
 /* Returns how severe the wait is. A slow reader is a warning if its buffer was full for half of the
@@ -234,7 +238,7 @@ find_worst_wait(const smcr_finder_t *finder, const wait_t *told, unsigned told_c
     for (uint32_t i = 0; i < conns->length; i++) {
         for (int to_server = 1; to_server >= 0; to_server--) {
             wait_t wait = wait_of(conns->entries[i], to_server);
-            if (!waits_long(&wait) || was_told(finder, told, told_count, &wait))
+            if (!waits_long(finder, &wait) || was_told(finder, told, told_count, &wait))
                 continue;
             if (!(*count)++ || is_worse(&wait, &found))
                 found = wait;
@@ -424,7 +428,7 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
                        "%s: on %s, the writer waited %s%s%s (%s of the time) for space%s%s%s%s",
                        blame_text(finder, &wait),
                        smcr_words_direction(scope, wait.conn, wait.to_server),
-                       is_lower_bound(&wait) || began_before_capture(&wait) ? "at least " : "",
+                       may_be_much_longer(&wait) || began_before_capture(&wait) ? "at least " : "",
                        smcr_words_duration(scope, wait.full_time),
                        has_other_waits(finder, &wait) ? " in all" : "",
                        smcr_words_share(scope, wait.full_time, wait.conn_time),

@@ -195,7 +195,7 @@ listen(smcr_listeners_t *listeners, smcr_collection_tap_t tap, char **error)
 /* Registers all four listeners. Returns NULL if the filter has a syntax error; `*error` is then set
  * to the error message. */
 static smcr_listeners_t *
-begin(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_entries,
+begin_report(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_entries,
       void *context, char **error)
 {
     smcr_listeners_t *listeners = g_new0(smcr_listeners_t, 1);
@@ -220,7 +220,7 @@ smcr_listeners_t *
 smcr_listeners_new(const char *filter, smcr_listeners_draw_t *draw_entries, void *context,
                    char **error)
 {
-    return begin(filter, NULL, draw_entries, context, error);
+    return begin_report(filter, NULL, draw_entries, context, error);
 }
 
 void
@@ -246,7 +246,7 @@ smcr_listeners_t *
 smcr_listeners_of_frames(const char *filter, const smcr_listeners_writer_t *writer, void *context,
                          char **error)
 {
-    smcr_listeners_t *listeners = begin(filter, NULL, NULL, context, error);
+    smcr_listeners_t *listeners = begin_report(filter, NULL, NULL, context, error);
 
     if (!listeners)
         return NULL;
@@ -264,7 +264,7 @@ smcr_listeners_of_selected(smcr_listeners_draw_t *draw_entries, void *context)
     char *error = NULL; /* stays NULL: without a filter there is no syntax error */
 
     selection->waiting = g_array_new(FALSE, FALSE, sizeof(brought_t));
-    return begin(NULL, selection, draw_entries, context, &error);
+    return begin_report(NULL, selection, draw_entries, context, &error);
 }
 
 /* The listener that draws is registered here, at the first selected frame, and so after the

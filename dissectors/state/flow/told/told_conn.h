@@ -22,10 +22,10 @@ smcr_conn_t *smcr_state_told_only_conn(const smcr_arrival_t *arrival,
                                        const smcr_told_socket_t *told, smcr_state_told_find_t *find,
                                        int *side);
 
-/* The only connection, in all link groups between the two reported GIDs, that meets two conditions.
- * 1. Only its direction from the host is known. 2. The last producer cursor of this direction is
- * the one that `socket` reports, and no other socket of the dump. NULL: there is none, or there are
- * several. `*side` gets the side of the socket's host. */
+/* Returns the only connection, in all link groups between the two reported GIDs, of which only the
+ * direction from the host is known (is_open_half()), and whose last producer cursor is the one that
+ * `socket` reports. NULL: there is none, there are several, or another socket of the host reports
+ * the same cursor. Called when the dump is complete. `*side` gets the side of the socket's host. */
 smcr_conn_t *smcr_state_told_other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket,
                                         int *side);
 
