@@ -766,14 +766,13 @@ def left_over(capture):
     decline(capture, NO_DEVICE, sport=40055)
 
 
-def late_slow_reader(capture):
-    """The capture begins in the middle: no message tells the size of the buffer, which the client's
-    data go round. Then the server's program reads nothing for 6 s."""
-    first = begun(capture)
-    connection = Connection(first.group, *linux_halves(16384, number=2), sport=40002)
-    connection.subsequent_contact()
-    talk(connection)
-    start = len(capture.frames)
+def roce_only(capture, start):
+    """Keeps the RoCE packets from the frame with this index on."""
+    capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
+
+
+def stop_reading(capture, connection):
+    """Records and answers; then the server's program reads nothing for 6 s."""
     for number in range(20):
         capture.wait(0.01)
         connection.send("client", text_lines(1000, f"record {number}"))
@@ -784,12 +783,18 @@ def late_slow_reader(capture):
     connection.read("server")
     connection.cdc("server")
     end(connection)
-    capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
 
 
-def roce_only(capture, start):
-    """Keeps the RoCE packets from the frame with this index on."""
-    capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
+def late_slow_reader(capture):
+    """The capture begins in the middle: no message tells the size of the buffer, which the client's
+    data go round. Then the server's program reads nothing for 6 s."""
+    first = begun(capture)
+    connection = Connection(first.group, *linux_halves(16384, number=2), sport=40002)
+    connection.subsequent_contact()
+    talk(connection)
+    start = len(capture.frames)
+    stop_reading(capture, connection)
+    roce_only(capture, start)
 
 
 def roce_only_slow_answers(capture):
@@ -812,16 +817,7 @@ def roce_only_slow_reader(capture):
     start = len(capture.frames)
     connection = Connection(first.group, *linux_halves(16384, number=2), sport=40002)
     connection.subsequent_contact()
-    for number in range(20):
-        capture.wait(0.01)
-        connection.send("client", text_lines(1000, f"record {number}"))
-        connection.send("server", text_lines(100, f"received {number}"))
-    connection.write("client", bytes(connection.window("client")))
-    connection.cdc("client", flags=["blocked"])
-    capture.wait(6)
-    connection.read("server")
-    connection.cdc("server")
-    end(connection)
+    stop_reading(capture, connection)
     roce_only(capture, start)
 
 
