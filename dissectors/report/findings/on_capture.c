@@ -253,6 +253,18 @@ is_unanswered(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_en
            !wmem_map_contains(directions, smcr_words_hosts(finder->scope, flow->dst, flow->src));
 }
 
+/* Returns the facts of a finding about a direction that is not captured. `flow`: the captured
+ * direction. */
+static smcr_finder_facts_t
+facts_of_one_sided(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    return (smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_SIDED,
+                                 .count = flow->packets,
+                                 .when = flow->first_frame,
+                                 .frames = SMCR_FINDER_FRAMES(finder, flow->last_frame),
+                                 .filter = filter_of_flow(finder, flow)};
+}
+
 /* Finding: requests, and nothing from the host that gets them. Nothing proves that this host has
  * answered. The finding describes the flow with the most requests. */
 static void
@@ -267,12 +279,8 @@ find_unanswered(smcr_finder_t *finder)
             worst = flow;
     if (!worst)
         return;
-    smcr_finder_add(finder,
-                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_SIDED,
-                                           .count = worst->packets,
-                                           .when = worst->first_frame,
-                                           .frames = SMCR_FINDER_FRAMES(finder, worst->last_frame),
-                                           .filter = filter_of_flow(finder, worst)},
+    smcr_finder_facts_t facts = facts_of_one_sided(finder, worst);
+    smcr_finder_add(finder, &facts,
                     "No packet from %s to %s is captured; %s to it, none retransmitted: one "
                     "direction not captured, or the capture ends early",
                     worst->dst, worst->src,
@@ -292,12 +300,8 @@ find_one_sided(smcr_finder_t *finder)
         find_unanswered(finder);
         return;
     }
-    smcr_finder_add(finder,
-                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_SIDED,
-                                           .count = first->packets,
-                                           .when = first->first_frame,
-                                           .frames = SMCR_FINDER_FRAMES(finder, first->last_frame),
-                                           .filter = filter_of_flow(finder, first)},
+    smcr_finder_facts_t facts = facts_of_one_sided(finder, first);
+    smcr_finder_add(finder, &facts,
                     "One direction is not captured: %s acknowledges RoCE packets of %s, but none "
                     "of these packets is captured",
                     first->src, first->dst);

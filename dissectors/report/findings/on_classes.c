@@ -183,10 +183,7 @@ sum_of(const smcr_finder_t *finder, add_odd_class_t *add)
 static const char *
 others_text(const smcr_finder_t *finder, const odd_class_t *odd)
 {
-    if (odd->flows < 2)
-        return "";
-    return wmem_strdup_printf(finder->scope, " (and %s)",
-                              smcr_words_things(finder->scope, odd->flows - 1, "more flow"));
+    return smcr_words_others(finder->scope, odd->flows - 1, "flow");
 }
 
 /* ---- findings ---- */
@@ -336,34 +333,33 @@ heaviest_pause(const smcr_finder_t *finder)
 }
 
 /* Returns how long the flow stood still at most, nanoseconds: after its last packet, or else
- * between its packets. 0: it did not. */
+ * between its packets. */
 static uint64_t
-still_most(const smcr_entry_rdma_t *flow)
+still_most(const smcr_entry_flow_pause_t *pause)
 {
-    if (!flow->pause)
-        return 0;
-    return flow->pause->stopped ? flow->pause->stopped->still_most_s : flow->pause->still_most_s;
+    return pause->stopped ? pause->stopped->still_most_s : pause->still_most_s;
 }
 
-/* Returns the flow that stood still longest while a port paused its class; NULL: none did. A flow
- * that stopped for good comes before those that went on. */
+/* Whether a flow stood still longer than another one. A flow that stopped for good comes before
+ * those that went on. */
+static bool
+is_stiller(const smcr_entry_flow_pause_t *pause, const smcr_entry_flow_pause_t *than)
+{
+    bool stops = pause->stopped, other_stops = than->stopped;
+
+    return stops == other_stops ? still_most(pause) > still_most(than) : stops;
+}
+
+/* Returns the flow that stood still longest while a port paused its class (is_stiller()); NULL:
+ * none did. */
 static const smcr_entry_rdma_t *
 stillest_flow(const smcr_finder_t *finder)
 {
     const smcr_entry_rdma_t *stillest = NULL;
-    uint64_t most = 0;
-    bool has_stopped = false;
 
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        bool stops = flow->pause && flow->pause->stopped;
-        bool is_first = stops ? !has_stopped : !stillest;
-        bool is_longer = stops == has_stopped && still_most(flow) > most;
-        if (!flow->pause || !(is_first || is_longer))
-            continue;
-        stillest = flow;
-        most = still_most(flow);
-        has_stopped = stops;
-    }
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (flow->pause && (!stillest || is_stiller(flow->pause, stillest->pause)))
+            stillest = flow;
     return stillest;
 }
 
@@ -518,7 +514,7 @@ find_pauses(smcr_finder_t *finder)
 
     if (!pause)
         return;
-    uint64_t still = flow ? still_most(flow) : 0;
+    uint64_t still = flow ? still_most(flow->pause) : 0;
     uint64_t paused = smcr_figure_or_zero(pause->paused_s);
     bool is_long = MAX(paused, still) >= LONG_PAUSE || is_storm(finder, pause);
     const char *kind = pause->kind == SMCR_FIGURE_PAUSE_ALL ? "PAUSE frame" : "PFC frame";

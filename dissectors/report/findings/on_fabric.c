@@ -379,16 +379,6 @@ spraying_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               may_be_more ? "≥" : "", ports);
 }
 
-/* Returns " (and 2 more flows)"; "" if `flows` is 1. */
-static const char *
-more_flows_text(const smcr_finder_t *finder, uint64_t flows)
-{
-    if (flows < 2)
-        return "";
-    return wmem_strdup_printf(finder->scope, " (and %s)",
-                              smcr_words_things(finder->scope, flows - 1, "more flow"));
-}
-
 /* Returns how far out of order packets of the flow came: "43 of 200 packets out of order, up to 3
  * PSNs and 9 µs late". */
 static const char *
@@ -434,7 +424,7 @@ find_disorder(smcr_finder_t *finder)
                                                           : SMCR_FINDING_BY_NOTICE},
                     "%s%s: %s; all arrived, none was retransmitted%s",
                     smcr_words_flow(finder->scope, at),
-                    more_flows_text(finder, flows), disorder_text(finder, at),
+                    smcr_words_others(finder->scope, flows - 1, "flow"), disorder_text(finder, at),
                     spraying_text(finder, at));
 }
 
@@ -461,7 +451,8 @@ find_spraying(smcr_finder_t *finder)
                                            .when = at->first_frame,
                                            .frames = SMCR_FINDER_FRAMES(finder, at->first_frame)},
                     "%s%s: packets%s", smcr_words_flow(finder->scope, at),
-                    more_flows_text(finder, flows), spraying_text(finder, at) + 1);
+                    smcr_words_others(finder->scope, flows - 1, "flow"),
+                    spraying_text(finder, at) + 1);
 }
 
 /* ---- RDMA-CM ---- */

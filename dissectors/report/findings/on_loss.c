@@ -181,7 +181,7 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
 {
     smcr_entry_rdma_t sum = {0};
 
-    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
         if (!lost_packets_of(finder, flow))
             continue;
@@ -289,7 +289,7 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
 static bool
 may_be_copies(const smcr_finder_t *finder)
 {
-    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (lost_packets_of(finder, flow) && flow->knows_copies != SMCR_FIGURE_YES)
             return true;
     return false;
@@ -330,7 +330,7 @@ gather_silences(const smcr_finder_t *finder)
     wmem_array_t *silences =
         wmem_array_new(finder->scope, sizeof(const smcr_entry_flow_silence_t *));
 
-    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         const smcr_entry_flow_silence_t *silence = smcr_finding_flow_silence(finder, flow);
         if (silence)
             wmem_array_append_one(silences, silence);
@@ -398,7 +398,7 @@ count_silences(const smcr_finder_t *finder)
 {
     uint64_t count = 0;
 
-    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (smcr_finding_flow_silence(finder, flow))
             count += flow->silences;
     return count;
@@ -433,7 +433,7 @@ first_repeated(const smcr_finder_t *finder, count_of_flow_t *count)
 {
     smcr_when_t first = {0, 0};
 
-    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (count(finder, flow))
             first = smcr_figure_when_earlier(first, flow->repeated_frame);
     return first.frame ? first : smcr_finder_notice(finder, "smcr.packet_retransmitted").first;
@@ -623,10 +623,9 @@ add_naks_alone(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 static void
 find_naks_alone(smcr_finder_t *finder)
 {
-    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_naks_alone);
-
     if (smcr_finder_is_filtered(finder))
         return;
+    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_naks_alone);
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NAKS_ALONE,
                                            .count = trouble.count,
@@ -691,7 +690,7 @@ add_needless(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 static bool
 were_acked_before(const smcr_finder_t *finder)
 {
-    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (needless_packets_of(finder, flow) && flow->recovery->needless)
             return true;
     return false;
@@ -702,9 +701,9 @@ were_acked_before(const smcr_finder_t *finder)
  * comes before the retransmission may be late or lost: the capture does not show what the sender
  * gets. */
 static const char *
-needless_text(const smcr_finder_t *finder, uint64_t count)
+needless_text(uint64_t count, bool acked_before)
 {
-    if (!were_acked_before(finder))
+    if (!acked_before)
         return "retransmitted without need: the receiver acknowledged each packet and its "
                "retransmission, so no data was lost";
     return count == 1 ? "retransmitted although it had arrived: its acknowledgement came late to "
@@ -716,9 +715,9 @@ needless_text(const smcr_finder_t *finder, uint64_t count)
 /* Returns the end of the sentence: how long the slowest message took. If each packet was
  * acknowledged twice, the path or the receiver has taken that time. */
 static const char *
-slowest_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+slowest_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble, bool acked_before)
 {
-    if (were_acked_before(finder))
+    if (acked_before)
         return smcr_finding_trouble_slowest(finder, trouble);
     return wmem_strdup_printf(finder->scope, "; path or receiver took up to %s",
                               smcr_words_duration(finder->scope, trouble->slowest));
@@ -737,6 +736,7 @@ find_needless(smcr_finder_t *finder)
 
     if (!trouble.count)
         return;
+    bool acked_before = were_acked_before(finder);
     finder->has_rank[SMCR_FINDING_BY_LOSS] = true; /* explains the same expert items */
     smcr_finder_add_as(
         finder, is_slow ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
@@ -749,8 +749,8 @@ find_needless(smcr_finder_t *finder)
                                .filter = "smcr.retransmission"},
         "%s of %s%s %s%s", smcr_words_number(scope, trouble.count),
         smcr_words_things(scope, trouble.packets, "packet"),
-        smcr_finding_trouble_hosts(finder, &trouble), needless_text(finder, trouble.count),
-        is_slow ? slowest_text(finder, &trouble) : "");
+        smcr_finding_trouble_hosts(finder, &trouble), needless_text(trouble.count, acked_before),
+        is_slow ? slowest_text(finder, &trouble, acked_before) : "");
 }
 
 /* ---- packets that are not captured ---- */

@@ -653,10 +653,7 @@ find_small_writes(smcr_finder_t *finder)
                                .when = first,
                                .filter = "smcr.write.len"},
         "%s%s: many small writes (%s of %s on average); each needs a 44-byte CDC message", name,
-        count > 1
-            ? wmem_strdup_printf(finder->scope, " (and %s)",
-                                 smcr_words_things(finder->scope, count - 1, "more direction"))
-            : "",
+        smcr_words_others(finder->scope, count - 1, "direction"),
         smcr_words_things(finder->scope, found->writes, "WRITE"),
         smcr_words_bytes(finder->scope, found->bytes / found->writes));
 }

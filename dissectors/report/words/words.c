@@ -25,6 +25,15 @@ smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing)
                               number == 1 ? "" : "s");
 }
 
+const char *
+smcr_words_others(wmem_allocator_t *scope, uint64_t number, const char *thing)
+{
+    if (!number)
+        return "";
+    return wmem_strdup_printf(scope, " (and %s more %s%s)", smcr_words_number(scope, number), thing,
+                              number == 1 ? "" : "s");
+}
+
 /* Counts of 0 and unknown counts are left out. */
 const char *
 smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts, size_t length)
