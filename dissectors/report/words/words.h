@@ -20,8 +20,8 @@ const char *smcr_words_number(wmem_allocator_t *scope, uint64_t number);
 /* "1 packet", "1,234 packets". `thing` is the singular; the plural has an "s". */
 const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing);
 
-/* Returns the number of further things: " (and 1,234 more flows)"; "" if `number` is 0. `thing` is the
- * is the singular. */
+/* Returns the number of further things: " (and 1,234 more flows)"; "" if `number` is 0. `thing` is
+ * the singular. */
 const char *smcr_words_others(wmem_allocator_t *scope, uint64_t number, const char *thing);
 
 /* Several counts, each with its words: "12 after a NAK, 1,234 after a timeout". Counts that are 0
