@@ -225,10 +225,24 @@ show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
     call_data_dissector(fresh, target->pinfo, target->tree);
 }
 
+/* Whether the first pass gave the bytes to another conversation: the frame came before the two
+ * objects that describe the directions of its connection were joined, and its direction is that of
+ * the removed object. The removed object knows the token of the receiver only. */
+static bool
+was_joined_later(const packet_info *pinfo, const smcr_record_t *record)
+{
+    const smcr_conn_t *half = record->conn->merged_half;
+
+    return half && record->sender >= 0 && half->side[!record->sender].has_token &&
+           pinfo->num < half->conversation_from;
+}
+
 bool
 smcr_payload_is_belated(const packet_info *pinfo, const smcr_record_t *record)
 {
-    return record->conn && pinfo->num < record->conn->conversation_from;
+    if (!record->conn)
+        return false;
+    return pinfo->num < record->conn->conversation_from || was_joined_later(pinfo, record);
 }
 
 /* Whether these belated bytes are the first bytes of the stream for dissectors. Three conditions

@@ -12,8 +12,9 @@
 void smcr_payload_dissect_fresh(const smcr_payload_target_t *target,
                                 const smcr_payload_fresh_t *fresh);
 
-/* Whether the frame came before a host reported over netlink to which connection its bytes
- * belong ("belated" bytes). */
+/* Whether the frame came before its bytes got the conversation that they have now ("belated"
+ * bytes): before a host reported over netlink to which connection they belong, or before the two
+ * directions of their connection were joined. Dissectors get belated bytes in later passes only. */
 bool smcr_payload_is_belated(const packet_info *pinfo, const smcr_record_t *record);
 
 /* Whether dissectors get bytes of the packet. If so, finds the new bytes. Before, the first pass

@@ -6,6 +6,8 @@
  */
 
 #include <epan/exceptions.h>
+#include <epan/packet.h>
+#include <epan/show_exception.h>
 
 #include "as_tcp.h"
 #include "fields.h"
@@ -186,7 +188,9 @@ copy_held(const packet_info *pinfo, tvbuff_t *parent, const smcr_held_t *held)
 }
 
 /* First pass: dissects the bytes of a held packet as if the frame of new_own_frame() were being
- * dissected. */
+ * dissected. If a dissector throws an exception, for example because the bytes are malformed, the
+ * bytes of the next held packets are dissected nevertheless. Nothing is shown of the exception
+ * here: later passes dissect the bytes in the frame of new_own_frame(), which then shows it. */
 static void
 dissect_for_own_frame(const handing_t *handing, smcr_held_t *held, const smcr_record_t *record)
 {
@@ -202,6 +206,9 @@ dissect_for_own_frame(const handing_t *handing, smcr_held_t *held, const smcr_re
     smcr_payload_enter_frame(pinfo, held, &outer);
     TRY {
         smcr_payload_dissect_fresh(&target, &fresh);
+    }
+    CATCH_BOUNDS_AND_DISSECTOR_ERRORS {
+        /* shown in later passes */
     }
     FINALLY {
         smcr_payload_leave_frame(pinfo, &outer);
@@ -269,6 +276,20 @@ add_held(handing_t *handing, const smcr_record_t *by, smcr_held_t *held)
     pass_on_held(handing, &record, held);
 }
 
+/* Dissects bytes, and shows an exception that a dissector throws, as Wireshark shows it for a whole
+ * frame. The frame then goes on with the bytes that follow. */
+static void
+dissect_and_go_on(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
+{
+    TRY {
+        smcr_payload_dissect_fresh(target, fresh);
+    }
+    CATCH_BOUNDS_AND_DISSECTOR_ERRORS {
+        show_exception(fresh->data, target->pinfo, target->tree, EXCEPT_CODE, GET_MESSAGE);
+    }
+    ENDTRY;
+}
+
 /* Dissects the runs. All runs are in one buffer, because TLS distinguishes the TLS records of a
  * frame by their offsets in the buffer. */
 static void
@@ -287,7 +308,7 @@ dissect_runs(const handing_t *handing)
             .position = run->position,
         };
         target.record = &run->record;
-        smcr_payload_dissect_fresh(&target, &fresh);
+        dissect_and_go_on(&target, &fresh);
     }
 }
 
@@ -309,7 +330,7 @@ dissect_held(const smcr_payload_target_t *target, const smcr_held_t *held, tvbuf
     own.record = &record;
     pinfo->fd = &held->own_frame->frame;
     TRY {
-        smcr_payload_dissect_fresh(&own, &fresh);
+        dissect_and_go_on(&own, &fresh);
     }
     FINALLY {
         pinfo->fd = frame;

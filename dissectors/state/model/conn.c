@@ -408,6 +408,7 @@ take_direction(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int s
     if (!conn->rules)
         conn->rules = other->rules;
     other->merged_into = conn;
+    other->conversation_from = state->last_frame;
     conn->merged_half = other;
 }
 
