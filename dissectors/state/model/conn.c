@@ -10,10 +10,10 @@
 
 /* Entry of the table `tokens`. All members but `conn` are its key. */
 typedef struct {
-    const smcr_lgr_t *lgr;
-    int side;
-    uint32_t token;
-    smcr_conn_t *conn;
+    const smcr_lgr_t *lgr; /* link group of the connection */
+    int side;              /* side that receives CDC messages with the token */
+    uint32_t token;        /* alert token, in host byte order */
+    smcr_conn_t *conn;     /* connection that the token names */
 } token_t;
 
 SMCR_WIRE_KEY(hash_token, equal_tokens, offsetof(token_t, conn))
@@ -100,7 +100,8 @@ smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn,
         visit(conn, data);
 }
 
-/* `begin_time` is set once, by the first frame. */
+/* The first frame sets `begin_time`. smcr_state_syn() sets it anew if the first SYN with the option
+ * comes later. */
 uint64_t
 smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when)
 {
@@ -129,7 +130,8 @@ smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side, uint3
     return found ? found->conn : NULL;
 }
 
-/* A token that names two connections names the newer one: the entry is changed, and not added. */
+/* If the token has named another connection, it names this one from now on: each token has one
+ * entry, which is changed. */
 void
 smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token)
 {
@@ -159,7 +161,7 @@ forget_tokens(smcr_state_t *state, const smcr_conn_t *conn)
     }
 }
 
-/* An element that another connection has taken stays with it. */
+/* If another connection has got the RMB element since, the element stays with that connection. */
 void
 smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn)
 {
@@ -173,8 +175,8 @@ smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn)
 
 /* ---- connections that leave ---- */
 
-/* The newest connection stays, so that the list is never empty and its head never changes. `taken`
- * may free the connection: the list does not use it any more. */
+/* The newest connection stays even if it is leaving, so that the head of the list does not change.
+ * `taken` may free the connection: the list does not use it any more. */
 void
 smcr_conn_take_leaving(smcr_lgr_t *lgr, void (*taken)(smcr_conn_t *conn, void *data), void *data)
 {
@@ -192,6 +194,7 @@ smcr_conn_take_leaving(smcr_lgr_t *lgr, void (*taken)(smcr_conn_t *conn, void *d
     }
 }
 
+/* Whether the connection is being released; for smcr_rmb_forget_conns(). */
 static bool
 is_leaving(const smcr_conn_t *conn)
 {
@@ -431,10 +434,12 @@ smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, 
 
 /* A queue pair that moves to another link, when two link objects are joined. */
 typedef struct {
-    const smcr_qp_t *before;
-    smcr_qp_t *now;
+    const smcr_qp_t *before; /* object of the queue pair in the link that is given up */
+    smcr_qp_t *now;          /* object of the same queue pair in the link that stays */
 } moved_t;
 
+/* If the point is in the flow to the moved queue pair, it is in the flow to `moved->now` from now
+ * on. */
 static void
 move_point(smcr_point_t *point, const moved_t *moved)
 {
@@ -544,8 +549,9 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     lgr->newest_link = NULL;
 }
 
-/* Whether nothing but `qp` is known of its link and its link group: the link began before the
- * capture, its other queue pair is not known, and the group has no other link. */
+/* Whether nothing but `qp` is known of its link and its link group. Three conditions: 1. the link
+ * began before the capture; 2. of its other queue pair only the GID is known; 3. the group has no
+ * other link. */
 static bool
 is_half_known(const smcr_qp_t *qp)
 {
@@ -555,9 +561,9 @@ is_half_known(const smcr_qp_t *qp)
            link->lgr->index == SMCR_LGR_NO_INDEX && link->lgr->link_count == 1;
 }
 
-/* Whether `to` and `from` can be the same queue pair. `to`: a queue pair whose number is not known.
- * `from`: the only known queue pair of another link. Both links have to be between the same two
- * devices. */
+/* Whether `to` and `from` can be the same queue pair. `from`: the only known queue pair of another
+ * link. The number of `to` must not be known, and the number of its peer must be. Both links have
+ * to be between the same two devices, as far as the GID of `to` is known. */
 static bool
 can_be_one(smcr_qp_t *to, smcr_qp_t *from)
 {

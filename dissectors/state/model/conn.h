@@ -88,11 +88,13 @@ typedef struct {
      * acknowledgement comes */
     const smcr_ack_t *const *close_acked;
     uint32_t abort_frame;   /* frame in which this side aborted the connection; 0: not yet */
-    uint32_t moved_frame;   /* frame of the last CDC message with which this side moved to another
-                               link; 0: the side has not moved. This message need not be a failover
-                               validation */
-    uint64_t moved_time;    /* time of the CDC message in `moved_frame`, nanoseconds since the
-                               epoch */
+    /* frame of the last CDC message with which this side moved to another link; 0: the side has not
+     * moved. This message need not be a failover validation. If the capture has the move before a
+     * CDC message that the side had sent on the old link, `moved_frame` is the frame of that
+     * message plus 1 */
+    uint32_t moved_frame;
+    uint64_t moved_time;    /* time of the CDC message with which this side moved, nanoseconds since
+                               the epoch; see `moved_frame` */
     bool unverified;        /* the cursors of this side's last CDC message cannot be checked. Two
                                conditions hold: 1. earlier messages of this side may be missing; 2.
                                CLC has not announced this side's element, or the message is the
@@ -432,10 +434,9 @@ smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
                            : end.wrap == 0 && end.count <= SMCR_WIRE_EYECATCHER_LENGTH;
 }
 
-/* Returns the difference between `seq` and the sequence number of the sender's last CDC message: 1
- * if `seq` is the next number. Also returns 1 if the last message had a wrong number, and `seq` is
- * the number after this wrong number: a sender that has counted wrong may continue from there.
- * (A.4) */
+/* Returns `seq` minus the sequence number that the sender's last CDC message should have had: 1 if
+ * `seq` is the next number. Also returns 1 if the last message had a wrong number, and `seq` is the
+ * number after this wrong number: a sender that has counted wrong may continue from there. (A.4) */
 static inline int16_t
 smcr_conn_side_seq_step(const smcr_conn_side_t *sender, uint16_t seq)
 {
@@ -505,8 +506,10 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 smcr_conn_t *smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other,
                                   int side);
 
-/* Joins two link objects if a message or an acknowledgement shows that they are one link. `link`: a
- * link with an unknown queue pair. `key`: the unknown queue pair of `link`, which the packet names.
- * If another link that began before the capture has the queue pair `key`, and nothing else is known
- * of this other link and its group, the two links are joined, and so are their groups. */
+/* Joins two link objects if a message or an acknowledgement shows that they are one link. `link`:
+ * the link that stays. `key`: queue pair that the packet names; it may be the unknown queue pair of
+ * `link`. If another link that began before the capture has the queue pair `key`, and nothing else
+ * is known of this other link and its group, the two links are joined, and so are their groups.
+ * Changes nothing if both queue pairs of `link` are known, or if the first contact of its group is
+ * captured. */
 void smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key);

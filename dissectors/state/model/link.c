@@ -43,7 +43,8 @@ smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool ser
     return known == SMCR_LGR_SIDE_UNKNOWN || (known == qp->side) == server ? qp : NULL;
 }
 
-/* An upper bound: a MTU that packets have shown counts, if it is higher than the agreed one. */
+/* The result is an upper bound: if packets to the queue pair were larger than the agreed MTU, their
+ * MTU counts. */
 uint32_t
 smcr_qp_mtu(const smcr_qp_t *qp)
 {
@@ -150,7 +151,8 @@ forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
         wmem_map_remove(state->qps, &qp->key);
 }
 
-/* A queue pair gets its number once: all tables and records rely on it. */
+/* A known number is not replaced: tables and records rely on it. Only smcr_qp_forget_announced()
+ * takes a number back. */
 void
 smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
             enum smcr_ground ground)

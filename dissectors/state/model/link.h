@@ -188,8 +188,8 @@ typedef struct {
 #define SMCR_POINT_UNPLACED_MASK 0xffffffU
 
 /* The point at the request with `psn`, which `qp` has received. The state may take in a request
- * after later requests have come (deferred.c): WRITEs without a position that come after `psn`
- * do not count at this point. */
+ * after later requests have come (deferred.c). So the last run of WRITEs without a position does
+ * not count at this point if the run ends after `psn`. */
 static inline smcr_point_t
 smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -314,8 +314,9 @@ struct smcr_lgr {
                                       leads to the others; NULL: none */
     uint32_t released_until;     /* last frame of the connections that were in the list of
                                     `newest_conn` and have been released; 0: none was */
-    /* number of connections in the capture when a claim was made about connections of this group:
-     * those with a lower index are not released; 0: no claim was made */
+    /* number of connections in the capture when the last claim about this group was made
+     * (smcr_doubt_proof_t): connections with a lower index are not released; 0: no claim was
+     * made */
     uint32_t claimed_conns;
     /* frame of the last WRITE whose connection was not known when the WRITE came; 0: none */
     uint32_t last_ownerless_frame;
@@ -368,8 +369,9 @@ struct smcr_lgr {
     smcr_rmb_t *newest_rmb; /* RMB that was announced last; `older` leads to the others; NULL:
                                none */
     unsigned rmb_count[2]; /* number of RMBs of the side that are alive */
-    /* RMB that was announced last when a claim was made about the group, or when another group
-     * joined it: this RMB and older ones are not released; NULL: none */
+    /* RMB that was announced last when the last claim about the group was made
+     * (smcr_doubt_proof_t), or when another group was joined into this one: this RMB and older ones
+     * are not released; NULL: none */
     const smcr_rmb_t *claimed_rmb;
 
     /* ---- its type, and what other rooms keep of the group ---- */
@@ -546,10 +548,12 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
  * have been reused in packets that are not captured, or CLC named the wrong link. */
 void smcr_link_forget_qps(smcr_state_t *state, smcr_link_t *link);
 
-/* Activates an announced link. Returns whether the type of its group has changed. */
+/* Makes an announced link active; a link in another state does not change. Returns whether the type
+ * of its group has changed. */
 bool smcr_link_activate(smcr_link_t *link);
 
-/* Deletes the link in `frame`. Returns whether the type of its group has changed. */
+/* Notes that `frame` has deleted the link. Returns whether the type of its group has changed. A
+ * link that is deleted or rejected already does not change. */
 bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 
 /* ---- links that began before the capture ---- */

@@ -298,8 +298,7 @@ typedef struct {
     smcr_record_cdc_t *analysis; /* analysis of a CDC message; NULL: none */
 } record_parts_t;
 
-/* Frees what only the record of a forgotten packet pointed to. Each function keeps what others may
- * point to. */
+/* Frees the parts of a forgotten record, except those to which other objects may point. */
 static void
 free_parts(smcr_state_t *state, const record_parts_t *parts)
 {
@@ -335,8 +334,9 @@ smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn)
         wmem_destroy_array(kept);
 }
 
-/* Frees what only this record points to. What its connection points to, too, goes with the
- * connection. */
+/* Frees the objects to which only this record and its connection point, if the connection is being
+ * released. If the connection stays, keeps them until it is freed (keep_parts()); if it is never
+ * freed (`is_kept`), they stay, too. */
 static void
 forget_record(smcr_state_t *state, const packed_t *packed)
 {
@@ -355,8 +355,7 @@ forget_record(smcr_state_t *state, const packed_t *packed)
         keep_parts(state, record.conn, &parts);
 }
 
-/* Only whole pages are forgotten, so some records before `frame` may stay. Pages before
- * `first_page` are gone for good. */
+/* Only whole pages are forgotten, so some records before `frame` may stay. */
 void
 smcr_record_forget(smcr_state_t *state, uint32_t frame)
 {
@@ -617,7 +616,7 @@ smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
     return held;
 }
 
-/* A retransmission replaces the packet with its offset. */
+/* A packet with the offset of an earlier one is its retransmission, and replaces it. */
 void
 smcr_held_insert(smcr_held_t **request, smcr_held_t *held)
 {
@@ -628,7 +627,7 @@ smcr_held_insert(smcr_held_t **request, smcr_held_t *held)
     *request = held;
 }
 
-/* The list is reversed in place: the old head must not be used. */
+/* The list is reversed in place: afterwards the old first packet is the last one. */
 smcr_held_t *
 smcr_held_first(smcr_held_t *request)
 {
@@ -677,8 +676,8 @@ free_released(smcr_state_t *state)
     }
 }
 
-/* Above BYTES_MAX nothing is held: the packet has `held` without bytes. Bytes that nobody needs any
- * more are freed first, so they do not count. */
+/* If BYTES_MAX would be exceeded, no bytes are copied: `held` then stays without bytes. Released
+ * copies are freed here; since they were handed on, `buffered_bytes` does not count them. */
 void
 smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length)
 {

@@ -319,7 +319,8 @@ typedef struct smcr_event {
     MEMBER(uint32_t, refuses) \
     /* the sender's step back in PSNs to which the packet belongs; NULL: none */ \
     MEMBER(smcr_step_back_t *, step) \
-    /* points to the frame which proves that this packet was discarded; NULL: not after a gap */ \
+    /* of a packet after a gap: points to the number of the frame which proves that the receiver \
+     * discarded the packet, or to 0: no proof so far. NULL: the packet is not after a gap */ \
     MEMBER(uint32_t *, discard_proof_frame) \
     /* frame that had this PSN before, or frame that has overtaken this packet; 0: none */ \
     MEMBER(uint32_t, first_frame) \
@@ -371,6 +372,7 @@ smcr_record_begin(smcr_record_t *record)
     *record = (smcr_record_t){SMCR_RECORD_ALWAYS(SMCR_RECORD_VALUE)};
 }
 
+/* Returns a record of which nothing is known. */
 static inline smcr_record_t
 smcr_record_new(void)
 {
@@ -497,12 +499,12 @@ uint32_t smcr_record_first_kept(uint32_t frame);
  * later packet. */
 void smcr_record_forget(smcr_state_t *state, uint32_t frame);
 
-/* Notes that an object is freed, or forgets its acknowledgement `ack`, which is freed if no other
- * object has it. NULL changes nothing. */
+/* Called when an object that points to the acknowledgement `ack` is freed, or forgets `ack`. Frees
+ * `ack` if no other object points to it. NULL changes nothing. */
 void smcr_record_free_ack(smcr_state_t *state, const smcr_ack_t *ack);
 
-/* Frees what records of the connection pointed to that were forgotten before the connection was
- * being released. The connection is freed next. */
+/* Frees the objects to which forgotten records of the connection pointed. Called right before the
+ * connection is freed. */
 void smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn);
 
 /* Completes the record with what was learned after its packet came. There are four cases: 1. a
@@ -510,8 +512,8 @@ void smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn);
  * link or connection that was joined with another one; 4. a connection of which a host has reported
  * over netlink which side is the server. Removes the analysis of a CDC message that its receiver
  * has not taken in (`is_deferred`). Sets `conn_learned_late` if the connection of the WRITE was not
- * known when the WRITE came. Only this function and smcr_place_range() use knowledge that came
- * after the packet. */
+ * known when the WRITE came. Called before a record is shown: until then, a record has the
+ * knowledge from the time of its packet. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* Notes that Wireshark's heuristic dissectors are never asked about the bytes of this WRITE
@@ -537,6 +539,7 @@ smcr_place_rare(const smcr_place_t *place)
     return place->rare ? smcr_slab_beside(place, place->rare) : NULL;
 }
 
+/* The rarely set members of the analysis of a CDC message; NULL: none of them is set. */
 static inline const smcr_record_cdc_rare_t *
 smcr_record_cdc_rare(const smcr_record_cdc_t *view)
 {
@@ -741,8 +744,9 @@ void smcr_held_insert(smcr_held_t **request, smcr_held_t *held);
  * packet, with the lowest offset; NULL: the list is empty. */
 smcr_held_t *smcr_held_first(smcr_held_t *request);
 
-/* Copies the bytes of the packet into `held`. Called in the first pass, in the frame of the
- * packet. */
+/* Copies the bytes of the packet into `held`. Called in the first pass, in the frame of the packet.
+ * Nothing is copied if `held` has bytes already, or if too many bytes are held (BYTES_MAX in
+ * record.c). */
 void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length);
 
 /* Frees the held bytes of the packet, which are not needed any more. Does nothing if the bytes were

@@ -74,8 +74,10 @@ end_life(const smcr_rmb_t *rmb)
     rmb->lgr->rmb_count[rmb->side] -= smcr_rmb_is_alive(rmb);
 }
 
-/* `first` leads through the lives of an RMB at the same address: a DELETE RKEY is noted at the
- * first one. The order matters: smcr_rmb_add_rtoken() replaces the RToken that is read here. */
+/* If the RMB at this address is announced again, without a DELETE RKEY in between, `first` of the
+ * new object is the oldest object: CONFIRM RKEY and DELETE RKEY are noted there.
+ * smcr_rmb_add_rtoken() is called last, since it replaces the RToken that smcr_rmb_find() has
+ * found. */
 smcr_rmb_t *
 smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
@@ -112,8 +114,8 @@ smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame)
     rmb->deleted_frame = frame;
 }
 
-/* The newest RToken of the RMB is first. A queue pair that has had two RKeys for it gets the newer
- * one. */
+/* The list begins with the newest RToken: if the RMB has had two RKeys on the link of `owner`, the
+ * result is the newer one. */
 const smcr_rmb_rtoken_t *
 smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
 {
@@ -129,9 +131,9 @@ smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
 /* The connection that uses an RMB element with another number than 1. The elements of an RMB are a
  * list. */
 struct smcr_element {
-    struct smcr_element *next;
-    smcr_conn_t *conn;
-    unsigned index;
+    struct smcr_element *next; /* next element of the RMB; NULL: none */
+    smcr_conn_t *conn;         /* connection that uses the element; NULL: none */
+    unsigned index;            /* number of the element, 2 to 255 */
 };
 
 /* Returns the element; NULL: no connection is known to use it. Not for element 1, whose connection
@@ -192,7 +194,7 @@ smcr_rmb_find_conn(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, 
     return element ? element->conn : NULL;
 }
 
-/* The elements stay: they are given to the next connection. */
+/* The objects of the elements stay in the list, for the next connections that use the elements. */
 void
 smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn))
 {
@@ -247,7 +249,8 @@ free_rare(smcr_state_t *state, smcr_rmb_rare_t *more)
     smcr_state_free(state, more, sizeof *more);
 }
 
-/* end_life() comes first: it needs the state of the RMB to count living ones. */
+/* An RMB that was not withdrawn, since its whole group has ended, still counts as alive: end_life()
+ * subtracts it from `rmb_count`. */
 void
 smcr_rmb_free(smcr_state_t *state, smcr_rmb_t *rmb)
 {
@@ -264,8 +267,9 @@ smcr_rmb_free(smcr_state_t *state, smcr_rmb_t *rmb)
     smcr_state_free(state, rmb, sizeof *rmb);
 }
 
-/* Two rounds: the first one finds all that stay, since an RMB may be the `first` of a newer one.
- * From `claimed_rmb` on, all older RMBs stay. */
+/* The first loop finds all RMBs that stay; the second one takes out the others. An RMB stays, too,
+ * if it is the `first` of a newer one that stays, which the first loop reads earlier. `claimed_rmb`
+ * stays, and so do all RMBs that are older than it. */
 smcr_rmb_t *
 smcr_rmb_take_ended(smcr_lgr_t *lgr, uint32_t frame, GHashTable *needed)
 {

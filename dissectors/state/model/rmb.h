@@ -112,7 +112,8 @@ const smcr_conn_t *smcr_rmb_find_conn(const smcr_rmb_t *rmb,
                                       bool (*test)(const smcr_conn_t *conn, const void *data),
                                       const void *data);
 
-/* Adds an RToken to the RMB: RKey and address on the link of `owner`. */
+/* Adds an RToken to the RMB: RKey and address on the link of `owner`. If the RKey names this RMB
+ * there already, only the address of the RToken is set. */
 void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
                          uint64_t va);
 
@@ -126,11 +127,11 @@ void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smc
 /* Gives the elements of connections for which `test` is true to no connection. */
 void smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn));
 
-/* Takes the RMBs of the group out of its list whose life ended before `frame`: they were withdrawn,
- * or the group has ended. `needed`: the set of smcr_rmb_t to which something points. Those stay,
- * and so do the RMBs that they have as `first`, and those of `claimed_rmb`; the function adds all
- * of them to the set. Returns the RMB that was announced last; `older` leads to the others; NULL:
- * none. */
+/* Takes RMBs whose life ended before `frame` out of the list of the group: they were withdrawn, or
+ * the group has ended. `needed`: the set of smcr_rmb_t to which something points. These RMBs stay,
+ * and so do their `first` RMBs, `claimed_rmb`, and all RMBs older than `claimed_rmb`; the function
+ * adds all that stay to the set. Returns, of the RMBs that were taken out, the one that was
+ * announced last; `older` leads to the others; NULL: none. */
 smcr_rmb_t *smcr_rmb_take_ended(smcr_lgr_t *lgr, uint32_t frame, GHashTable *needed);
 
 /* Frees the RMB, which smcr_rmb_take_ended() has taken out of its list, and its RTokens. Nobody may

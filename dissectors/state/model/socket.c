@@ -366,7 +366,8 @@ smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *co
         wmem_queue_push(state->sockets->named, conn);
 }
 
-/* The queue is searched first: a connection without a socket must not be named. */
+/* The connection leaves the queue of smcr_socket_take_named(): without a socket it has no addresses
+ * for a TCP conversation. */
 void
 smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn)
 {

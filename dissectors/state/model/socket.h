@@ -27,10 +27,10 @@ struct smcr_socket {
     smcr_when_t first;           /* frame and time of the first report; frame 0: the report is from
                                     a file */
     uint64_t time;               /* time of the last report, nanoseconds since the epoch */
-    /* by the end that receives, SMCR_TOLD_OWN or SMCR_TOLD_PEER: last report over netlink
-     * before the connection of the socket was found, if the receive buffer of this end was full in
-     * the report; it may come after packets of the connection. Frame 0: the buffer was not full, or
-     * there is no such report */
+    /* by the end that receives, SMCR_TOLD_OWN or SMCR_TOLD_PEER: frame and time of the last report
+     * over netlink before the connection of the socket was found, if the receive buffer of this end
+     * was full in this report. Packets of the connection may come before the report. Frame 0: the
+     * buffer was not full, or there is no such report */
     smcr_when_t full[SMCR_TOLD_ENDS];
     smcr_when_t peer_closed; /* first report in which the peer has closed the connection and the
                                 reporting host has not; frame 0: none */
@@ -68,10 +68,11 @@ smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *t
                                 uint64_t dump, smcr_when_t when);
 
 /* Notes that a part of the dump with this number is missing, so that not all sockets of the host
- * are known. */
+ * are known. Only the last such dump is kept. */
 void smcr_socket_cut_dump(smcr_state_t *state, uint64_t dump);
 
-/* Whether a part of the dump with this number is missing. */
+/* Whether a part of the dump with this number is missing; false if a part of a later dump is
+ * missing, too. */
 bool smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump);
 
 /* The kept socket of the report `told`; NULL: there is none, or another socket has the token of the
@@ -94,7 +95,7 @@ smcr_socket_t *smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gi
 void smcr_socket_keep_listener(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump);
 
 /* Whether another socket of the same dump listens at the own port of `socket`. The host of both
- * sockets then is the server of the connection. */
+ * sockets then is the server of the connection. `socket`: a kept socket. */
 bool smcr_socket_listens(const smcr_state_t *state, const smcr_socket_t *socket);
 
 /* Keeps the report of a link group. */
@@ -129,6 +130,8 @@ void smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn
 smcr_conn_t *smcr_socket_take_named(const smcr_state_t *state);
 
 /* A list of smcr_qp_t: all queue pairs of the reporting host whose links are between the two GIDs
- * of the report `told`. The list is valid until the next call. */
+ * of the report `told`. The list is valid until the next call. `frame`: the present frame; queue
+ * pairs that are learned later in this frame may be missing in the list. Called only after a report
+ * was kept. */
 wmem_list_t *smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told,
                              uint32_t frame);

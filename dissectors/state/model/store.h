@@ -56,8 +56,8 @@ struct smcr_state {
      * group of the message; 0: none. Entry 0: DELETE LINK for all links, or a DELETE LINK whose
      * content is not known */
     uint32_t uncertain_deletions[256];
-    wmem_list_t *deleted_links; /* smcr_link_t: links that were deleted, and have still their
-                                   history (../flow/release.c) */
+    wmem_list_t *deleted_links; /* smcr_link_t: deleted links whose history is still in memory
+                                   (../flow/release.c) */
     wmem_list_t *half_known_links; /* smcr_link_t: links of which only one queue pair is known */
     /* rmb.c */
     GHashTable *rkeys;       /* smcr_rmb_rtoken_t, by queue pair of the owner and RKey */

@@ -28,7 +28,7 @@ is_outside(const smcr_ring_t *ring, smcr_cursor_t cursor)
     return cursor.count < ring->base || cursor.count >= ring->size;
 }
 
-/* The order of the questions decides which fault is named. */
+/* A cursor with several faults gets the first one in the order of these tests. */
 smcr_ring_fault_t
 smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now)
 {
@@ -72,8 +72,8 @@ smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
     };
 }
 
-/* Bytes of earlier rounds do not count: the first position is that of the first byte of this round.
- * Without a size no round can end. */
+/* Position 0 is the first byte of the round in which `count` is. As long as the size of the element
+ * is not known, the stream has positions in this round only (smcr_stream_can_announce()). */
 void
 smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base)
 {
@@ -94,7 +94,9 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
 /* The lowest position at which the next request can write: the end of all bytes that are written,
  * located, read or announced, even if their packets are missing. `unseen`: upper bound of the bytes
  * that missing packets before the request have written. If `unseen` is 0, cursors do not count,
- * since the capture may have a CDC message before the data that it announces. */
+ * since the capture may have a CDC message before the data that it announces. After a failover
+ * (`may_rewrite`) the producer cursor does not count, since announced data may be written once
+ * more. */
 static uint64_t
 earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
@@ -107,8 +109,9 @@ earliest(const smcr_stream_t *stream, uint64_t unseen)
 /* Finds the position of a request after a failover. The request writes either new data, at
  * `*position`, or data that was sent on the old link, one round before `*position`. The data is new
  * in two cases: 1. `*position` is in the first round; 2. `*position` is `next`, and the data fits
- * into the free space. Otherwise one round is subtracted from `*position`. Returns false if missing
- * packets leave open which case it is; `*position` means nothing then. (RFC 7609 4.6.1) */
+ * into the free space. Otherwise one round is subtracted from `*position`. `next`: end of the data
+ * before the request (earliest_of_request()). Returns false if missing packets leave open which
+ * case it is; `*position` means nothing then. (RFC 7609 4.6.1) */
 static bool
 locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t next,
              smcr_stream_unseen_t unseen, uint64_t *position)
@@ -180,8 +183,9 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
     return true;
 }
 
-/* The offset alone gives the position within a round, so the result is known only if one round fits
- * into `between`. */
+/* The offset gives the position within a round, but not the round. So the result is known only if
+ * exactly one position with this offset is at most `between` bytes before the last located
+ * request. */
 bool
 smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                            uint64_t between, uint64_t *position)

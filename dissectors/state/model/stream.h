@@ -68,7 +68,7 @@ typedef struct smcr_place smcr_place_t;
 typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 
 /* Rarely set members of a stream, allocated on demand: the waits of its writer and reader
- * (flow/window.c). */
+ * (flow/writes/window.c). */
 typedef struct {
     bool is_blocked;          /* the writer reports in its CDC messages that it is blocked */
     bool is_full;             /* the RMB element has no free space */
@@ -78,9 +78,9 @@ typedef struct {
                                  full */
     struct smcr_record_cdc_rare *wait; /* last wait of the writer for free space; NULL: none */
     smcr_point_t wait_at[2];  /* [0]: point in the flow from the writer at which the last wait
-                                 began. [1]: point in the flow from the reader at which it began; if
-                                 no message had freed space since the wait before (`previous_wait`),
-                                 the point at which that one began */
+                                 began. [1]: likewise in the flow from the reader; but if no message
+                                 has freed space since the wait before the last one
+                                 (`previous_wait`), point at which that earlier wait began */
     uint64_t urgent;          /* position of the first byte after the last urgent data; 0: none */
     uint64_t urgent_uncertain; /* position up to which data may be urgent, since the CDC message
                                   with the urgent flag may be missing; 0: no such data */
@@ -102,9 +102,8 @@ typedef struct {
     bool positions_known; /* the positions `written` to `consumed` are known */
     bool may_rewrite;    /* the writer may write earlier data once more: a failover has moved the
                             stream to another link, and no data after `positioned_end` was written
-                            since. Only data
-                            that was not acknowledged on the old link may be written once more
-                            (4.6) */
+                            since. Only data that was not acknowledged on the old link may be
+                            written once more (4.6) */
     bool is_relative;    /* a tap shows the stream, and its positions count from the first
                             captured byte, or are assumed in another way */
     bool was_full;       /* the last CDC message that announced data has filled the RMB element */
@@ -131,8 +130,9 @@ typedef struct {
 void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 
 /* Starts the stream of a connection whose begin is not captured, in an element of unknown size
- * whose data begins at `base`. The stream has been written up to the cursor offset `count`, in its
- * first round. The last `length` bytes have not been announced yet. */
+ * whose data begins at `base`. The stream has been written up to the cursor offset `count`; the
+ * round of this cursor counts as the first one. The last `length` bytes have not been announced
+ * yet. */
 void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base);
 
 /* Returns whether the producer cursor `prod` gives a position in the stream. If the size of the
