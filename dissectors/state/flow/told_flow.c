@@ -203,7 +203,8 @@ take_in_told_socket(const smcr_arrival_t *arrival, const smcr_told_t *told)
         take_in_smcr_socket(arrival, keep_socket(arrival, socket, told->dump));
 }
 
-/* A dump that is cut never ends: proofs that need a whole dump are not drawn from it. */
+/* If a part of a dump is missing, its end is not noted: a proof by cursor needs all sockets of the
+ * host. */
 void
 smcr_state_report(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
@@ -353,8 +354,7 @@ smcr_state_report_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smc
     smcr_state_told_name(arrival, socket, conn, side);
 }
 
-/* Only the first message of a direction can refute the report: later ones have gone on from
- * there. */
+/* Only the first captured message of a direction is compared with the reported cursor. */
 void
 smcr_state_report_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

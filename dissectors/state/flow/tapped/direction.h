@@ -14,8 +14,9 @@
 /* A CDC message. A copy of the message is recognised by cursors, number, flags and state. */
 typedef struct {
     smcr_cursor_t prod, cons; /* producer and consumer cursor, as on the wire */
-    uint16_t seq;             /* sequence number; 0 in all messages: they have no numbers */
-    uint8_t flags, state;     /* flags of the producer, and state of the connection */
+    uint16_t seq;             /* sequence number; 0 in all messages of a direction: the tap shows no
+                                 numbers */
+    uint8_t flags, state;     /* producer flags, and connection state flags (A.4) */
     uint64_t missing;    /* bytes that the message announces, and that are missing in the capture */
     uint64_t awaited_in; /* `awaited_in` of the direction when the message came */
     uint32_t frame;      /* frame of the message */
@@ -42,8 +43,8 @@ typedef struct {
     uint32_t interface;     /* interface of the first packet */
     bool has_message;       /* `last` is set: a message has come */
     smcr_tapped_message_t last; /* last message that was learned, as on the wire */
-    uint32_t unannounced;   /* bytes of data since that message */
-    uint64_t announced;     /* position up to which that message has announced data */
+    uint32_t unannounced;   /* number of data bytes that came and that no message has announced */
+    uint64_t announced;     /* position up to which messages have announced data */
     smcr_psn_t psn;         /* made-up PSN of the last packet in this direction */
     uint16_t seq;           /* sequence number with which the state has learned the last message */
     smcr_cursor_t cons;     /* consumer cursor with which the state has learned the last message */

@@ -89,7 +89,8 @@ awaited_message(const smcr_tapped_direction_t *direction, unsigned n)
 /* Whether the data is a copy. If so, its bytes, and all bytes before them, are removed from
  * `awaited_bytes`. The receiver's kernel copies the data of a message in one packet, or in several
  * if the data wraps or is long. So a copy is equal to the first awaited bytes, or, if copies before
- * it are missing in the capture, to the last awaited bytes before a message (COPY_MIN). */
+ * it are missing in the capture, to the last awaited bytes before a message. Data of less than
+ * COPY_MIN bytes is compared with the first awaited bytes only. */
 static bool
 is_awaited(smcr_state_t *state, smcr_tapped_direction_t *direction, smcr_tapped_data_t data)
 {
@@ -135,7 +136,7 @@ drop_awaited_messages(smcr_state_t *state, smcr_tapped_direction_t *direction, u
     wmem_destroy_array(awaited);
 }
 
-/* Called at the end of a batch: `copied` counts the bytes of one batch, and begins anew here. */
+/* `copied` counts the bytes of one batch, so it becomes 0 here. */
 void
 smcr_tapped_note_missing(struct smcr_tapped *tapped, smcr_tapped_direction_t *direction,
                          uint64_t missing)

@@ -8,7 +8,8 @@
 
 #include "direction.h"
 
-/* Whether the data is a copy. Otherwise its copy is awaited. Sets `*notice`. */
+/* Whether the data is a copy. If not, its bytes are kept, so that their copy is recognised later.
+ * Sets `*notice` if the copy is only likely, or if kept bytes were forgotten. */
 bool smcr_tapped_is_data_copied(smcr_state_t *state, const struct smcr_tapped *tapped,
                                 smcr_tapped_direction_t *direction, smcr_tapped_data_t data,
                                 smcr_tapped_notice_t *notice);
@@ -19,9 +20,11 @@ bool smcr_tapped_is_data_copied(smcr_state_t *state, const struct smcr_tapped *t
 bool smcr_tapped_is_message_copied(smcr_state_t *state, smcr_tapped_direction_t *direction,
                                    const smcr_tapped_message_t *message);
 
-/* Notes in the last awaited message how many of its bytes are missing. Data after the message
- * before may have counted as a copy. If it would fill the gap, and no message has come twice, the
- * tap shows each packet once, and the program has sent the same bytes twice. */
+/* Called at the end of a batch, for the message that smcr_tapped_is_message_copied() has appended.
+ * `missing`: number of bytes that this message announces and that are not captured. Data of the
+ * batch may have counted as copies. If there is enough such data to be the missing bytes, and no
+ * message has come twice, the data was no copy: the program has sent the same bytes twice. Then the
+ * tap shows each packet once (`shows_twice` becomes false). */
 void smcr_tapped_note_missing(struct smcr_tapped *tapped, smcr_tapped_direction_t *direction,
                               uint64_t missing);
 

@@ -14,10 +14,11 @@
 #include "order.h"
 
 
-#define COPIED_SOON (100 * SMCR_TIME_MICROSECOND) /* a packet with the same bytes is the copy of one
-                                                     that came so shortly before */
-#define PAST_MAX 16u /* so many messages in a row that are earlier than the last one show that the
-                        last one was wrong */
+/* if two packets with the same bytes come within this time, nanoseconds, the second one is a copy
+ * of the first one */
+#define COPIED_SOON (100 * SMCR_TIME_MICROSECOND)
+#define PAST_MAX 16u /* maximum number of messages in a row that count as out of order. If more
+                        messages are earlier than the last one, the last one was wrong */
 
 /* ---- messages ---- */
 
@@ -70,9 +71,9 @@ recent_message(smcr_tapped_direction_t *direction, unsigned back)
                : NULL;
 }
 
-/* A duplicate is looked for first, since it is earlier than the last message, too. After PAST_MAX
- * messages in a row that look late, the last message is what was wrong: then they count as in
- * order. */
+/* A duplicate is looked for first, since a duplicate is earlier than the last message, too. After
+ * PAST_MAX messages in a row that are earlier than the last message, the last message was wrong, so
+ * further ones count as in order. */
 smcr_tapped_notice_t
 smcr_tapped_judge_order(smcr_tapped_direction_t *direction, const smcr_tapped_message_t *message)
 {
@@ -123,7 +124,8 @@ place_of(const smcr_state_t *state, const smcr_tapped_piece_t *piece, unsigned n
                ? record.write_location : NULL;
 }
 
-/* The message does not announce the data packet, as far as is known, if `frame` is its frame. */
+/* If the message in `frame` announces the data packet, it is not known any more which message
+ * does. */
 static void
 withdraw_announcement(const smcr_state_t *state, const smcr_tapped_piece_t *piece, uint32_t frame)
 {
@@ -134,8 +136,9 @@ withdraw_announcement(const smcr_state_t *state, const smcr_tapped_piece_t *piec
     }
 }
 
-/* The message after `late` was compared with the one before `late`, so what was said of it is about
- * both. Records are changed in the first pass only. */
+/* The message that should have come after `late` was compared with the message before `late`. So
+ * the bytes in its record are those of both messages together, and count as not known from now on.
+ * Records are changed in the first pass only. */
 void
 smcr_tapped_withdraw(const smcr_state_t *state, smcr_tapped_direction_t *direction,
                      const smcr_tapped_message_t *late)
@@ -159,7 +162,8 @@ smcr_tapped_withdraw(const smcr_state_t *state, smcr_tapped_direction_t *directi
         withdraw_announcement(state, piece, next->frame);
 }
 
-/* The last data packet with these bytes of which no copy has come; NULL: there is none. */
+/* The last kept data packet with these bytes of which no copy has come; NULL: there is none, or no
+ * byte of the data is captured. */
 static smcr_tapped_piece_t *
 find_same(smcr_tapped_direction_t *direction, smcr_tapped_data_t data, uint32_t hash)
 {
@@ -172,8 +176,9 @@ find_same(smcr_tapped_direction_t *direction, smcr_tapped_data_t data, uint32_t 
     return data.captured ? piece : NULL;
 }
 
-/* If the program is known to send the same bytes twice (`repeats_data`), equal data is no copy.
- * Bytes of copies are counted in `copied`: smcr_tapped_end_batch() may find that they were none. */
+/* If the program is known to send the same bytes twice (`repeats_data`), equal data is no copy. The
+ * bytes of copies are counted in `copied`: if smcr_tapped_end_batch() misses as many bytes, they
+ * were no copies. */
 bool
 smcr_tapped_is_probable_copy(const struct smcr_tapped *tapped, smcr_tapped_direction_t *direction,
                              smcr_tapped_data_t data, uint64_t time)
@@ -192,8 +197,8 @@ smcr_tapped_is_probable_copy(const struct smcr_tapped *tapped, smcr_tapped_direc
     return same->has_copy;
 }
 
-/* The ring keeps the last SMCR_TAPPED_KEPT pieces. Earlier data with the same bytes is looked for
- * before the piece enters the ring: it would find itself. */
+/* The circular list `pieces` has the last SMCR_TAPPED_KEPT pieces. find_same() is called before the
+ * new piece is in the list, so it does not find this piece itself. */
 void
 smcr_tapped_keep_piece(smcr_tapped_direction_t *direction, smcr_tapped_data_t data,
                        smcr_tapped_piece_t piece)
@@ -212,9 +217,10 @@ smcr_tapped_keep_piece(smcr_tapped_direction_t *direction, smcr_tapped_data_t da
 
 /* A batch that a message ends. */
 typedef struct {
-    smcr_state_t *state;
-    struct smcr_tapped *tapped;
-    smcr_tapped_direction_t *direction;
+    smcr_state_t *state;        /* state of the capture file */
+    struct smcr_tapped *tapped; /* connection of the batch */
+    smcr_tapped_direction_t *direction; /* direction of the batch; its `announced` is that before
+                                           the message */
     uint32_t room;   /* number of data bytes in the element; 0: not known */
     uint32_t excess; /* number of bytes of the batch that the message does not announce */
 } batch_end_t;
@@ -240,9 +246,9 @@ correct_piece(const batch_end_t *ending, smcr_tapped_piece_t *piece, uint64_t po
     }
 }
 
-/* Sets the positions of a batch that has as many bytes as the message announces, where the state
- * has assumed others: earlier messages have announced more than a round, so that the offset does
- * not show the position. */
+/* Corrects the positions of a batch that has as many bytes as the message announces. The state
+ * found other positions from the offsets if earlier messages have announced more than one round: an
+ * offset does not show the round. */
 static void
 prove_batch(const batch_end_t *ending)
 {
@@ -320,7 +326,8 @@ keeps_batch(const smcr_tapped_direction_t *direction)
     return direction->batch_count <= SMCR_TAPPED_KEPT;
 }
 
-/* Whether the excess of the batch is copies of earlier packets. If so, corrects its positions. */
+/* Whether the excess of the batch consists of copies of earlier packets. If so, corrects the
+ * positions of the batch. */
 static bool
 explain_by_copies(const batch_end_t *ending)
 {
@@ -388,8 +395,8 @@ end_long_batch(const batch_end_t *ending)
     return is_late;
 }
 
-/* The order matters: both kinds of endings need `announced` as it was before this message, and set
- * `unannounced`, on which `has_left` depends. */
+/* The order matters: end_short_batch() and end_long_batch() read `announced` as it was before this
+ * message, and set `unannounced`, on which `has_left` depends. */
 smcr_tapped_batch_t
 smcr_tapped_end_batch(smcr_state_t *state, struct smcr_tapped *tapped,
                       smcr_tapped_direction_t *direction, uint64_t announced, uint32_t room)

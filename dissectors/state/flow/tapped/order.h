@@ -22,12 +22,13 @@ bool smcr_tapped_is_numbered(const smcr_tapped_direction_t *direction,
 smcr_tapped_notice_t smcr_tapped_judge_order(smcr_tapped_direction_t *direction,
                                              const smcr_tapped_message_t *message);
 
-/* Keeps a message that the state learns next. */
+/* Adds a message that the state learns to the last messages of the direction. */
 void smcr_tapped_keep_message(smcr_tapped_direction_t *direction,
                               const smcr_tapped_message_t *message);
 
-/* Withdraws what was said of the message that should have come after `late`: how many bytes it
- * announces and reports as read, and which data it announces. */
+/* Called if the message `late` has come after a message that its sender sent later. Makes unknown,
+ * in the record of the first such message, how many bytes it announces and reports as read, and
+ * which data it announces. */
 void smcr_tapped_withdraw(const smcr_state_t *state, smcr_tapped_direction_t *direction,
                           const smcr_tapped_message_t *late);
 

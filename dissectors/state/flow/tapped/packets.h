@@ -46,7 +46,7 @@ typedef struct {
 #define SMCR_TAPPED_PARTS 2u /* highest number of parts: data that goes over the end of the RMB
                                 element has two */
 
-/* What is to be said of a packet of the tap, beside what it carries. */
+/* What is unusual about a packet of the tap. */
 typedef enum {
     SMCR_TAPPED_NO_NOTICE,
     SMCR_TAPPED_DUPLICATE,        /* the message is the same as an earlier one */
@@ -54,15 +54,16 @@ typedef enum {
                                      data has come after the last message of its sender */
     SMCR_TAPPED_COPY_OF_MISSING,  /* both ends are on one host: the data has no place, since it may
                                      be the copy of data that is missing in the capture */
-    SMCR_TAPPED_COPIES_FORGOTTEN, /* both ends are on one host, and there was so much data before
-                                     without a copy that it is forgotten: copies of it would count
-                                     as data */
+    SMCR_TAPPED_COPIES_FORGOTTEN, /* both ends are on one host, and so much earlier data has no copy
+                                     yet that this data is forgotten: its copies would count as new
+                                     data */
 } smcr_tapped_notice_t;
 
-/* What is to be said of a message. */
+/* What a message shows of the packets before it, and whether the state learns the message. */
 typedef struct {
     uint64_t missing;  /* number of bytes that the message announces and that are not captured
                           before the message; they may come later */
     bool is_doubtful;  /* data or messages are missing before the message, or are out of order */
-    smcr_tapped_notice_t notice; /* why the state does not learn the message */
+    smcr_tapped_notice_t notice; /* why the state does not learn the message; SMCR_TAPPED_NO_NOTICE:
+                                    it learns the message, or the message is a copy */
 } smcr_tapped_verdict_t;

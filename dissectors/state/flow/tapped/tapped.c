@@ -26,8 +26,8 @@
 #include "state/flow/writes/writes.h"
 
 #define FIRST_QPN 0x1000000U /* the numbers of queue pairs on the wire are lower: 24 bits */
-#define FIRST_PSN 1
-#define RMB_ADDRESS UINT64_C(0x100000000)
+#define FIRST_PSN 1 /* made-up PSN of the first packet in each direction */
+#define RMB_ADDRESS UINT64_C(0x100000000) /* made-up virtual address of each RMB */
 #define POSITIONS_MAX (256u << 20) /* maximum position in a stream whose element has an unknown
                                       size: after it, the connection counts as ended, and a new one
                                       begins */
@@ -84,7 +84,8 @@ new_link(smcr_state_t *state, const smcr_tapped_packet_t *packet)
     return link;
 }
 
-/* Gives a side of the connection its RMB, and starts its stream. */
+/* Gives a side of the connection its RMB, and starts the stream that the side receives. `qp`: queue
+ * pair of the side. `size`: size of the RMB element, bytes; 0: not known. */
 static void
 begin_side(smcr_state_t *state, smcr_conn_t *conn, smcr_qp_t *qp, uint32_t size)
 {
@@ -238,9 +239,9 @@ place_data(const smcr_tapped_packet_t *packet, uint32_t length,
     return count;
 }
 
-/* Whether the data comes after the message with which its sender has closed, and a message has
- * announced as much data that has not come. If so, sets `*notice`, and the capture counts as out of
- * order from now on. */
+/* Whether the data comes too late. Two conditions: 1. the last message of its sender has reported
+ * the end of the stream or of the connection; 2. messages have announced at least as many bytes
+ * that have not come. If so, sets `*notice`, and the capture counts as out of order from now on. */
 static bool
 is_too_late(smcr_state_t *state, smcr_tapped_direction_t *direction, smcr_tapped_data_t data,
             smcr_tapped_notice_t *notice)
@@ -256,7 +257,8 @@ is_too_late(smcr_state_t *state, smcr_tapped_direction_t *direction, smcr_tapped
     return is_late;
 }
 
-/* Whether the data is a copy: another packet of the capture shows the same data. Sets `*notice`. */
+/* Whether the data is a copy: another packet of the capture shows the same data. Sets `*notice` as
+ * smcr_tapped_is_data_copied() does. */
 static bool
 is_copy(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet, smcr_tapped_data_t data,
         smcr_tapped_notice_t *notice)
@@ -296,9 +298,10 @@ smcr_tapped_take_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t 
 
 /* ---- messages ---- */
 
-/* Whether the capture shows where the stream of the direction stood before the message. It does if
- * the direction has a message before it, or its begin is captured, or if the cursor is in its first
- * round, whose offsets are positions. */
+/* Whether the capture shows up to where the stream of the direction was announced before the
+ * message. There are four cases: 1. the direction has an earlier message; 2. CLC is captured, so
+ * the size of the element is known; 3. the message is the first one by its number; 4. the cursor is
+ * in the first round, in which offsets are positions. */
 static bool
 knows_start(const smcr_tapped_direction_t *direction, const smcr_ring_t *ring,
             const smcr_tapped_message_t *message)
@@ -329,8 +332,8 @@ announced_bytes(const smcr_tapped_direction_t *direction, const smcr_ring_t *rin
     return step > 0 ? (uint64_t)step : 0;
 }
 
-/* Whether other messages of the direction are missing before the message, as the numbers show, or
- * the messages of the peer. */
+/* Whether other messages of the direction are missing right before the message. The sequence
+ * numbers show this; without numbers, the messages of the peer do (`lacks_message`). */
 static bool
 lacks_messages(const smcr_tapped_direction_t *direction, const smcr_tapped_message_t *message)
 {
@@ -428,8 +431,8 @@ shows_missing_of_peer(const smcr_tapped_packet_t *packet, const smcr_tapped_mess
            (room && smcr_ring_distance(ring, peer->last.cons, message->prod) > (int64_t)room);
 }
 
-/* If the message shows that a message of its peer is missing, the capture does not show what the
- * peer has announced and read, up to its next message. */
+/* If the message shows that a message of its peer is missing, notes this: until the peer's next
+ * message it is not known how much the peer has announced and read. */
 static void
 note_missing_of_peer(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                      const smcr_tapped_message_t *message)
@@ -448,8 +451,9 @@ note_missing_of_peer(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *
     smcr_evidence_pass_over(&missing);
 }
 
-/* Forgets which data no message has announced, since the message leaves this open. The stream ends
- * where the data ends that has been announced, or is left. */
+/* Forgets which WRITE packets of the stream are unannounced, since the message leaves this open.
+ * Then the stream has been written up to the end of the announced data plus the data that no
+ * message has announced. */
 static void
 reset_stream(smcr_state_t *state, const smcr_tapped_direction_t *direction, smcr_stream_t *stream)
 {
@@ -566,7 +570,8 @@ is_passed_over(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet
     return *notice != SMCR_TAPPED_NO_NOTICE;
 }
 
-/* A copy, or a message out of order, changes nothing of the connection. */
+/* A copy, or a message out of order, does not change the connection. A message that is not whole
+ * (`complete` of smcr_cdc_t) gets a place, but its content is not learned. */
 bool
 smcr_tapped_take_message(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                          smcr_cdc_t *cdc, smcr_tapped_part_t *part, smcr_tapped_verdict_t *verdict)

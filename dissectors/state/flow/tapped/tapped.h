@@ -11,8 +11,10 @@
 
 /* Learns the place of the data: in the receiver's RMB element, the data follows the previous data
  * of this direction. Fills in `parts` and `*notice`, and returns the number of parts. Returns 0 if
- * the data has no place: it is a copy, since another packet of the capture shows the same data, or
- * is missing; or it is late, since its sender has closed. */
+ * the data has no place. There are three cases: 1. the packet is not learned, since it is from
+ * another interface than the first packet of this direction, or since the RoCE packets of the
+ * connection are captured; 2. the data is a copy of other data, which may be missing; 3. the data
+ * is too late: its sender has ended its stream. */
 unsigned smcr_tapped_take_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                                smcr_tapped_data_t data,
                                smcr_tapped_part_t parts[SMCR_TAPPED_PARTS],
@@ -21,8 +23,9 @@ unsigned smcr_tapped_take_data(const smcr_arrival_t *arrival, const smcr_tapped_
 /* Learns the place of the CDC message `cdc`, and fills in `*part` and `*verdict`. If the message
  * has no sequence number, sets `cdc->seq` to the next number. If the size of the receiver's RMB
  * element is not known, replaces the cursors by positions that count from the first captured byte.
- * Returns false if the state does not learn the message: another packet of the capture shows the
- * same message, or the message is out of order. */
+ * Returns false if the state does not learn the message. There are three cases: 1. the packet is
+ * from another interface, or the RoCE packets of the connection are captured, as for data; 2. the
+ * message is a copy of an earlier one; 3. the message is out of order. */
 bool smcr_tapped_take_message(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                               smcr_cdc_t *cdc, smcr_tapped_part_t *part,
                               smcr_tapped_verdict_t *verdict);

@@ -28,16 +28,16 @@ smcr_state_told_only_conn(const smcr_arrival_t *arrival, const smcr_told_socket_
     return found;
 }
 
-/* The report has the ends as own and peer, the connection has them by role: index `own` is the
- * client's. This needs SMCR_TOLD_OWN to be 0. */
+/* The report has its own end and the end of the peer; the connection has the ends by role.
+ * `client`: index of the client's end in the report. This needs SMCR_TOLD_OWN to be 0. */
 void
 smcr_state_told_take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *told)
 {
-    const unsigned own = told->is_server;
+    const unsigned client = told->is_server;
 
     smcr_conn_set_ends(state, conn, smcr_gid_is_ipv4(told->address[SMCR_TOLD_OWN]),
-                       (const uint8_t *[]){told->address[own], told->address[!own]},
-                       (const uint16_t[]){told->port[own], told->port[!own]});
+                       (const uint8_t *[]){told->address[client], told->address[!client]},
+                       (const uint16_t[]){told->port[client], told->port[!client]});
 }
 
 /* The lowest consumer cursor that the reader can have had when `writer` sent its last message: one
@@ -189,7 +189,7 @@ smcr_state_told_other_half(const smcr_arrival_t *arrival, const smcr_socket_t *s
 }
 
 /* Whether the other host has reported its end of the connection, and the capture does not
- * contradict that report. */
+ * contradict this report of the other host. */
 static bool
 has_believed_mirror(const smcr_socket_t *socket)
 {
@@ -241,7 +241,8 @@ is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
            (!socket->reported.is_from_file && conn->socket == socket->mirror);
 }
 
-/* Roles that a line of a file has given go even if the connection has its name from elsewhere. */
+/* Roles that are known from a line of a file only are forgotten, even if the connection has its
+ * addresses and ports from another source. */
 void
 smcr_state_told_disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
@@ -263,7 +264,7 @@ smcr_state_told_disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket,
     }
 }
 
-/* A difference that a later message can explain is no doubt yet. */
+/* If a later message can explain a difference, nothing is decided yet. */
 void
 smcr_state_told_judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket,
                               smcr_conn_t *conn, int side)

@@ -155,7 +155,7 @@ can_have_read(uint32_t size, smcr_cursor_t cons, smcr_cursor_t prod)
     return unread >= 0 && unread <= size;
 }
 
-/* The reading of both directions counts: one alone may fit by chance. */
+/* The consumer cursors of both readers must fit, since one of them may fit by chance. */
 bool
 smcr_state_told_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
                                const smcr_told_socket_t *told)

@@ -14,7 +14,8 @@ typedef struct {
     smcr_cursor_t cons; /* consumer cursor: up to where the receiver has read */
 } smcr_state_told_stream_t;
 
-/* The stream that the reporting host receives, or the stream that it sends. */
+/* Returns the stream that the reporting host receives (`to_host` true), or the stream that it sends
+ * (`to_host` false). */
 smcr_state_told_stream_t smcr_state_told_stream(const smcr_told_socket_t *told, bool to_host);
 
 /* Whether both cursors of the last message of `writer` fit the report. Two conditions: 1. the
@@ -25,8 +26,7 @@ bool smcr_state_told_cursors_fit(const smcr_told_socket_t *told, const smcr_conn
                                  bool to_host);
 
 /* Whether the last messages of both sides agree with the report of the host that has `side`.
- * `waits`: a report that is ahead of a message agrees, since the next
- * message decides. */
+ * `waits`: a report that is ahead of a message agrees, too, since the next message decides. */
 bool smcr_state_told_cursors_agree(const smcr_socket_t *socket, const smcr_conn_t *conn, int side,
                                    bool waits);
 
