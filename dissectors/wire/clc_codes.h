@@ -39,7 +39,7 @@
 #define SMCR_CLC_CODE_LENGTH 20      /* length of a Decline up to the end of the diagnosis */
 #define SMCR_CLC_DECLINE_LENGTH 28   /* length of a Decline of version 1; Linux 5.10 to 5.15 sends
                                         this length in version 2, too */
-#define SMCR_CLC_DECLINE_V2_LENGTH 44
+#define SMCR_CLC_DECLINE_V2_LENGTH 44 /* length of a Decline of version 2 */
 #define SMCR_CLC_LENGTH_MAX 1024     /* upper bound: no valid message is longer */
 #define SMCR_CLC_COUNT_MAX 8         /* not a length: highest number of EIDs, of prefixes, of ISM
                                         GIDs and of GIDs in one message */
@@ -49,8 +49,9 @@
 #define SMCR_MASK_TYPE_V1 0x03           /* Proposal: the offer of version 1; Accept, Confirm: SMC-R
                                             or SMC-D */
 #define SMCR_MASK_TYPE_V2 0x0c           /* Proposal: the offer of version 2 */
-#define SMCR_CLC_FLAG_FIRST_CONTACT 0x08 /* Accept and Confirm */
-#define SMCR_CLC_FLAG_OUT_OF_SYNC 0x08   /* Decline */
+#define SMCR_CLC_FLAG_FIRST_CONTACT 0x08 /* Accept, Confirm: the connection begins a link group */
+#define SMCR_CLC_FLAG_OUT_OF_SYNC 0x08   /* Decline: the sender's state of the link group is out of
+                                            sync, so the receiver ends the group (A.2.5) */
 
 /* Masks of bytes with an operating system or a release of version 2 */
 #define SMCR_MASK_OS 0xf0         /* high nibble of a byte of the first contact extension or of a

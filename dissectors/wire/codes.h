@@ -55,11 +55,12 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 
 /* Lengths in bytes */
 #define SMCR_WIRE_MAC_LENGTH 6
-#define SMCR_WIRE_MAC_GROUP 0x01 /* bit of a MAC address's first byte: a group address */
+#define SMCR_WIRE_MAC_GROUP 0x01 /* not a length: bit of a MAC address's first byte, set in a group
+                                    address */
 #define SMCR_WIRE_PEER_ID_LENGTH 8
 #define SMCR_WIRE_PREFIX_LENGTH 17 /* an IPv6 prefix: 16 bytes of the address, 1 byte with the
                                       number of bits */
-#define SMCR_WIRE_PREFIXES_MAX 8 /* highest number of IPv6 prefixes in a Proposal */
+#define SMCR_WIRE_PREFIXES_MAX 8 /* not a length: highest number of IPv6 prefixes in a Proposal */
 #define SMCR_WIRE_EID_LENGTH 32
 #define SMCR_WIRE_HOST_NAME_LENGTH 32
 #define SMCR_WIRE_EYECATCHER_LENGTH 4 /* eyecatcher at the start of a CLC message or of an RMB

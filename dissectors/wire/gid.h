@@ -33,6 +33,7 @@ smcr_gid_is_ipv4(const uint8_t gid[SMCR_GID_LENGTH])
     return memcmp(gid, mapped, SMCR_GID_LENGTH) == 0;
 }
 
+/* Whether two GIDs are equal. */
 static inline bool
 smcr_gid_is_same(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GID_LENGTH])
 {

@@ -32,7 +32,7 @@
                                 in other messages this byte is reserved */
 #define SMCR_LLC_FLAGS_AT 3
 
-#define SMCR_LLC_HEADER 4
+#define SMCR_LLC_HEADER 4    /* length of the header: type, length, reserved byte, flags */
 #define SMCR_LLC_LENGTH 44   /* length of every v1 message and of CDC messages (A.3, A.4) */
 #define SMCR_LLC_RKEYS_MAX 8 /* highest number of RKeys in a DELETE RKEY of version 1 (A.3.7) */
 #define SMCR_CDC_SMCD_LENGTH 32 /* length of a CDC message of SMC-D (net/smc/smc_cdc.h) */
@@ -43,11 +43,12 @@
 #define SMCR_LLC_FLAG_RESPONSE 0x80
 #define SMCR_LLC_FLAG_REJECTED 0x40  /* flag of an ADD LINK response (both versions) or REQUEST ADD
                                         LINK response (version 2): the link is rejected */
-#define SMCR_LLC_FLAG_ALL 0x40       /* DELETE LINK */
-#define SMCR_LLC_FLAG_ORDERLY 0x20   /* DELETE LINK */
+#define SMCR_LLC_FLAG_ALL 0x40       /* DELETE LINK: all links of the group */
+#define SMCR_LLC_FLAG_ORDERLY 0x20   /* DELETE LINK: the connections of the link get time to end */
 #define SMCR_LLC_FLAG_NEGATIVE 0x20  /* flag of a response to CONFIRM RKEY, its continuation, or
                                         DELETE RKEY: the answer is negative */
-#define SMCR_LLC_FLAG_RETRY 0x10     /* CONFIRM RKEY */
+#define SMCR_LLC_FLAG_RETRY 0x10     /* flag of a negative response to CONFIRM RKEY: the requester
+                                        should repeat the request after the links have changed */
 #define SMCR_MASK_REJECT_REASON 0x0f /* reason of a rejected ADD LINK; version 1: bits of the
                                         message's byte 2; version 2: bits of its flags */
 #define SMCR_MASK_NO_EYECATCHER 0x03 /* mask of the code enum smcr_llc_no_eyecatcher, in the flags

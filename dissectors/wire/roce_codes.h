@@ -41,12 +41,13 @@
 enum smcr_ib_opcode {
     SMCR_RC_OPERATIONS(SMCR_WIRE_ENUM_ROW)
     SMCR_RC_UNUSED = 21, /* operation RESYNC, which only the RD service has */
-    SMCR_RC_OPCODES = 0x20,
+    SMCR_RC_OPCODES = 0x20, /* number of opcodes of the RC service, and first opcode of the next */
     SMCR_UC_SEND_ONLY = 0x24,
     SMCR_UC_WRITE_ONLY = 0x2a,
     SMCR_UD_SEND_ONLY = 0x64,
     SMCR_IB_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };
+/* The services of InfiniBand, by the upper three bits of an opcode */
 #define SMCR_MASK_SERVICE 0xe0
 enum smcr_ib_service {
     SMCR_RC = 0x00,
@@ -138,6 +139,7 @@ smcr_ib_rnr_timer_ms(unsigned code)
     return code % 32 ? hundredths[code % 32] / 100.0 : 655.36;
 }
 
+/* Reasons of a NAK, by the code in its syndrome (volume 1, 9.7.5.2) */
 #define SMCR_IB_NAK_CODES(ROW) \
     ROW(SMCR_IB_NAK_PSN_SEQUENCE, 0, "PSN sequence error") \
     ROW(SMCR_IB_NAK_INVALID_REQUEST, 1, "invalid request") \
@@ -226,8 +228,8 @@ typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t
 /* ---- communication management (volume 1, chapter 12) ----
  *
  * Communication management sets up and ends connections, with MADs (management datagrams) between
- * the queue pairs 1 of two hosts.
- * States, reasons of rejections and statuses are as in Linux, include/rdma/ib_cm.h. */
+ * the queue pairs 1 of two hosts. States, reasons of rejections and statuses are as in Linux,
+ * include/rdma/ib_cm.h. */
 
 /* The header of a MAD (volume 1, 13.4.2) */
 #define SMCR_IB_MAD_LENGTH 256

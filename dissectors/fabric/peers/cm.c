@@ -8,12 +8,12 @@
 
 #define NO_SIDE (-1)
 
-/* Nanoseconds. Shorter than any timer of communication management. */
+/* 1 millisecond, in nanoseconds: shorter than any timer of communication management. */
 #define TIMER_LEAST UINT64_C(1000000)
 
 /* All connections of communication management in one capture. */
 struct smcr_cm {
-    wmem_allocator_t *scope;
+    wmem_allocator_t *scope; /* memory for connections and tables */
     uint32_t count;  /* number of connections */
     GHashTable *ids; /* the newest smcr_cm_end_t with a network, a GID, the GID of its peer and a
                         communication ID */
@@ -22,9 +22,9 @@ struct smcr_cm {
 
 /* A message, with the communication IDs of its sender and its receiver. */
 typedef struct {
-    const smcr_cm_packet_t *packet;
-    const smcr_cm_message_t *message;
-    smcr_cm_event_t event;
+    const smcr_cm_packet_t *packet;   /* the packet that carries the message */
+    const smcr_cm_message_t *message; /* the parsed message */
+    smcr_cm_event_t event;            /* kind of the message */
     uint32_t own_id;   /* communication ID of the sender; 0: the message has none */
     uint32_t other_id; /* communication ID of the receiver; 0: the message has none */
     bool sidr;         /* the message is a SIDR_REQ or SIDR_REP, whose IDs are request IDs */
@@ -204,6 +204,7 @@ sending_of(const smcr_cm_packet_t *packet)
     return sending;
 }
 
+/* Whether the message asks for a connection, or for the number of a UD queue pair. */
 static bool
 is_request(const sending_t *sending)
 {
@@ -217,6 +218,7 @@ is_same_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
     return conn->tid_known && conn->tid == sending->message->tid;
 }
 
+/* Whether the end is in `state` (enum smcr_ib_cm_state); false if its state is not known. */
 static bool
 is_in_state(const smcr_cm_end_t *end, unsigned state)
 {
@@ -314,9 +316,9 @@ choose_sender(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sendi
 }
 
 /* The end that sends a message other than a REQ or SIDR_REQ; NULL: its connection is not known. The
- * message has the communication IDs of both ends. If the IDs name two connections,
- * choose_sender() decides. Else the receiver's ID decides, and only if it is not known, the
- * sender's. */
+ * message may have the communication IDs of both ends. If the IDs name two connections,
+ * choose_sender() decides. Otherwise the end is found by the receiver's ID, or, if no connection
+ * has this ID, by the sender's. */
 static smcr_cm_end_t *
 find_sender(const smcr_cm_t *cm, const sending_t *sending)
 {
@@ -528,8 +530,9 @@ names_connection(const sending_t *sending)
 }
 
 /* Handles a message that `end` sends. If its digest is equal to that of the newest message of the
- * same kind, the message is a retransmission. If it comes sooner than a timer can run out, it is a
- * copy that the network or the capture has made, and changes nothing. */
+ * same kind, the message is a retransmission. If a message with this digest comes within
+ * TIMER_LEAST after the last message of the end, it is a copy that the network or the capture has
+ * made, and changes nothing. */
 static void
 take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
              smcr_cm_verdict_t *verdict)
@@ -553,8 +556,8 @@ take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
     *first = (smcr_cm_first_t){sending->packet->when.frame, message->digest};
 }
 
-/* An end that is not known begins a connection, even in the middle of its life. The states in the
- * verdict are those after the message. */
+/* A message of an unknown connection begins a connection object, even if the connection itself
+ * began before the capture. The states in the verdict are those after the message. */
 smcr_cm_verdict_t
 smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 {

@@ -15,6 +15,7 @@
 #define BITS_ANSWERED 0xc0 /* bits of the byte after the IDs, in an MRA or REJ, that say which
                               message it answers */
 
+/* Returns the number in three bytes in network order. */
 static uint32_t
 number24(const uint8_t *bytes)
 {
@@ -42,15 +43,15 @@ typedef struct {
                             member */
     bool names_receiver; /* the receiver's communication ID comes after the sender's ID in the
                             message */
-    uint8_t service;
-    uint8_t qpn;
-    uint8_t psn;
-    uint8_t remote_qpn;
-    uint8_t context; /* offset of the end-to-end context, which has the queue pair if the field
-                        `qpn` is 0 (XRC) */
-    uint8_t answered;
-    uint8_t reason;
-    uint8_t status;
+    uint8_t service;    /* service ID, 8 bytes */
+    uint8_t qpn;        /* queue pair of the sender, 3 bytes */
+    uint8_t psn;        /* first PSN, 3 bytes */
+    uint8_t remote_qpn; /* queue pair of the receiver, 3 bytes */
+    uint8_t context;    /* end-to-end context, 3 bytes, which has the queue pair if the field `qpn`
+                           is 0 (XRC) */
+    uint8_t answered;   /* byte that says which message an MRA or REJ answers */
+    uint8_t reason;     /* reason of a REJ, 2 bytes */
+    uint8_t status;     /* status of a SIDR_REP, 1 byte */
 } layout_t;
 
 static const layout_t layouts[] = {
@@ -117,6 +118,7 @@ is_cm_header(const uint8_t *mad)
            mad[AT_VERSION] == SMCR_IB_MAD_CM_VERSION && mad[AT_METHOD] == SMCR_IB_MAD_METHOD_SEND;
 }
 
+/* Whether the MAD is a message of communication management with a known attribute. */
 static bool
 is_known_message(const uint8_t *mad)
 {

@@ -11,9 +11,9 @@
 #define NOTHING 0xff /* the message proves no state */
 #define STAY 0xfe    /* the state does not change */
 
-#define E(event) (1U << SMCR_CM_EVENT_##event)
-#define S(state) (1U << SMCR_IB_CM_STATE_##state)
-#define TO(state) SMCR_IB_CM_STATE_##state
+#define E(event) (1U << SMCR_CM_EVENT_##event)    /* the bit of a kind of message */
+#define S(state) (1U << SMCR_IB_CM_STATE_##state) /* the bit of a state */
+#define TO(state) SMCR_IB_CM_STATE_##state        /* the number of a state */
 #define REJECTED (E(REJ_REQ) | E(REJ_REP) | E(REJ_OTHER))
 #define STALE (E(STALE_REQ) | E(STALE_REP) | E(STALE_OTHER))
 /* REJs that answer another message than a REQ. */
@@ -29,8 +29,8 @@ typedef struct {
 
 /* Rules for a sender: ib_send_cm_req() and the other functions that send. Answers to retransmitted
  * messages: cm_dup_req_handler(), cm_dup_rep_handler(), cm_issue_rej(), cm_issue_drep(). Data that
- * arrives after the REP has been sent establishes the connection as an RTU does
- * (cm_establish()). */
+ * arrives after the REP was sent establishes the connection as an RTU does (cm_establish()), so a
+ * DREQ may follow the REP. */
 static const transition_t sent[] = {
     {E(REQ), S(IDLE), TO(REQ_SENT)},
     {E(MRA_REQ), S(REQ_RCVD) | S(MRA_REQ_SENT), TO(MRA_REQ_SENT)},
@@ -189,8 +189,8 @@ state_after_unruled(const smcr_cm_end_t *end, smcr_cm_event_t event)
     return next == NOTHING ? next : MAX(next, end->state);
 }
 
-/* A message for which the rules have no next state may have crossed one of the peer: then the
- * earlier state has one. */
+/* If no rule fits the message and the state of the end, the message may have crossed a message of
+ * the peer: then a rule fits the end's previous state (take_crossed()). */
 smcr_cm_move_t
 smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event)
 {

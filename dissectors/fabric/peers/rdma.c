@@ -1,21 +1,23 @@
 /* Finds the flow of a packet, begins new flows, and finds which two flows are opposite.
  *
  * In captures with many flows, most flows have few packets. To save memory, the first packet of a
- * flow gets its verdict only when the second packet comes.
+ * flow gets its verdict only when the second packet comes, or when the flow gets a peer. A first
+ * packet with a congestion mark gets its verdict at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "rdma.h"
 
-#define PROOF_BY_PSN 4 /* the same if their ports prove nothing */
+#define PROOF 2 /* number of successive responses with PSNs of opposite requests that prove that two
+                   flows with one port are opposite flows */
 
-#define OPPOSITE_MOST 64 /* flows of a direction among which a response is looked for */
+#define PROOF_BY_PSN 4 /* likewise, for two flows whose ports prove nothing */
 
-#define NEAR 0x1000 /* PSNs: a new connection begins further away from those of the one before */
+#define OPPOSITE_MOST 64 /* maximum number of flows in a direction that find_answered() searches */
 
-#define PROOF 2 /* number of successive responses with PSNs of opposite requests that prove a
-                   pair */
+#define NEAR 0x1000 /* a request continues the flow if its PSN is less than this number away from
+                       the highest PSN of the flow */
 
 /* The flows between two addresses of a network with one UDP source port. The first four members are
  * the key. */
@@ -35,7 +37,7 @@ struct smcr_port_pair {
 
 /* The flows and connections of one capture. */
 struct smcr_rdma {
-    wmem_allocator_t *scope;
+    wmem_allocator_t *scope; /* memory for flows, connections and tables */
     GHashTable *flows;  /* smcr_rdma_flow_t by the key of a flow: the newest flow with each key */
     GHashTable *pairs;  /* smcr_port_pair_t by addresses and port */
     GHashTable *newest; /* one_way_t by addresses: the newest flow of each direction */
@@ -46,11 +48,11 @@ struct smcr_rdma {
 
 /* The flows from one address to another in a network. The first three members are the key. */
 typedef struct {
-    uint8_t source[SMCR_GID_LENGTH];
-    uint8_t target[SMCR_GID_LENGTH];
-    smcr_ib_network_t network;
+    uint8_t source[SMCR_GID_LENGTH]; /* address of the sender */
+    uint8_t target[SMCR_GID_LENGTH]; /* address of the receiver */
+    smcr_ib_network_t network;       /* VLAN and tunnel of the packets */
     uint32_t count;           /* number of flows */
-    smcr_rdma_flow_t *newest; /* head of the list, which `before` of each flow goes on */
+    smcr_rdma_flow_t *newest; /* newest flow; its member `before` leads to the earlier ones */
 } one_way_t;
 
 SMCR_WIRE_KEY(hash_direction, equal_directions, offsetof(one_way_t, count))
@@ -215,9 +217,9 @@ port_of(uint32_t qpn, uint32_t other)
     return (uint16_t)(((label & 0x3fff) ^ ((label & 0xfc000) >> 14)) | 0xc000);
 }
 
-/* Whether the flow and its peer, which their port has paired, belong together even if another flow
- * has the port. Either PROOF_BY_PSN responses had answered requests before that flow began, or the
- * numbers of the two queue pairs give the port. */
+/* Whether the flow and its peer, which their port has paired, belong together even if a third flow
+ * has the port. Either PROOF_BY_PSN responses answered requests before the third flow began, or the
+ * port is the one that Linux computes from the numbers of the two queue pairs. */
 static bool
 has_lasting_peer(const smcr_rdma_flow_t *flow)
 {
@@ -227,7 +229,8 @@ has_lasting_peer(const smcr_rdma_flow_t *flow)
            port_of(flow->key.target.qpn, peer->key.target.qpn) == flow->port;
 }
 
-/* What a port has proven of the flow and its peer so far stays proven: by PSNs from now on. */
+/* Called if the port has paired the flow and its peer, and proves nothing from now on. The two stay
+ * peers, but with PSNs as their ground: check_peer() may part them. */
 static void
 keep_peer(smcr_rdma_flow_t *flow)
 {
@@ -465,7 +468,8 @@ smcr_rdma_take_cm(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 
 /* ---- opposite flows of which only PSNs are known ---- */
 
-/* Whether the port is the only ground that can prove the source queue pair of the flow. */
+/* Whether only the port or PSNs can prove the source queue pair of the flow: no other ground is
+ * known, no connection of communication management, and no datagrams of several queue pairs. */
 static bool
 needs_port(const smcr_rdma_flow_t *flow)
 {
@@ -520,10 +524,10 @@ find_answered(const smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow, uint32_t ps
     return found && needs_port(found) ? found : NULL;
 }
 
-/* Messages that were complete before their flow had a peer: when they were complete is not known,
- * so they count as reported. The flow `answered` has had the responses of `flow` up to the PSN
- * `before`, 24 bits. Which of the requests of `flow` have had a response is not known, so all of
- * them count. */
+/* Called when PSNs make two flows peers. Messages that responses completed before count as
+ * reported, since it is not known which packet completed them. In `answered`, these are the
+ * messages up to the PSN `before`, 24 bits, for which responses of `flow` have come. In `flow`,
+ * these are all messages, since it is not known for which of them responses have come. */
 static void
 leave_out_completed(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *answered, uint32_t before)
 {
@@ -560,8 +564,9 @@ take_answer(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
     leave_out_completed(flow, answered, before);
 }
 
-/* Takes a response of a flow that PSNs have paired. If successive responses answer no request of
- * the peer, one of the queue pairs has a new connection, and the flows lose their peers. */
+/* Takes a response of a flow that PSNs have paired. If PROOF_BY_PSN successive responses answer no
+ * request of the peer, one of the queue pairs has a new connection, and the flows lose their
+ * peers. */
 static void
 check_peer(smcr_rdma_flow_t *flow, uint32_t psn)
 {
@@ -615,8 +620,8 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
     return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
-/* Whether the PSN of the packet goes on after those of the flow, or answers a request of its
- * peer. */
+/* Whether the packet continues the flow: the PSN of a request is near the highest PSN of the flow
+ * (NEAR), and the PSN of a response is that of a request of the flow's peer. */
 static bool
 continues(const smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 {
@@ -631,10 +636,10 @@ continues(const smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 }
 
 /* Whether a new connection reuses the queue pair number, so that the packet begins a new flow. The
- * packets of a connection have one UDP source port, unless its sender sprays. The number is reused
- * if two conditions hold: 1. the port has changed; 2. the port is the flow's ground, and the PSN
- * does not go on, or the flow's connection has ended since the flow began. `conn`: the connection
- * of the queue pair; NULL: not known. */
+ * packets of a connection have one UDP source port, unless its sender sprays. So the port must have
+ * changed. If the port is the flow's ground, the PSN must not continue the flow, either
+ * (continues()). Otherwise the flow's connection must have ended since the flow began. `conn`: the
+ * connection of the queue pair; NULL: not known. */
 static bool
 is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
                  const smcr_ib_headers_t *roce, const smcr_sent_t *packet)

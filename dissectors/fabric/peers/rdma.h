@@ -14,9 +14,9 @@ typedef struct smcr_port_pair smcr_port_pair_t; /* the flows between two address
                                                    same UDP source port (rdma.c) */
 
 /* A flow is all packets from one address to one queue pair of another address, in one network. RoCE
- * packets carry the number of the queue pair that receives them, but not that of the sender. Three
+ * packets carry the number of the queue pair that receives them, but not that of the sender. Four
  * grounds can prove the source queue pair of a flow: communication management (cm.h), the datagram
- * header (DETH), or the UDP source port. Linux (rdma_get_udp_sport()) gives both flows of a
+ * header (DETH), the UDP source port, or PSNs. Linux (rdma_get_udp_sport()) gives both flows of a
  * connection the same source port. Two opposite flows belong together if two conditions hold: no
  * other flow has their source port, and responses in one flow have PSNs of requests in the other
  * flow.
@@ -47,10 +47,11 @@ struct smcr_rdma_flow {
                                 known */
     smcr_port_pair_t *pair;  /* the flows whose UDP source port is `port`; NULL: `port` is 0 */
     bool is_sprayed;         /* packets of the flow have had several UDP source ports */
-    uint8_t answers;         /* number of successive responses so far whose PSNs belong to requests
-                                of `answered`; with the ground SMCR_GROUND_PORT, to requests of
-                                `peer`, 4 at most; with the ground SMCR_GROUND_ACK, of those whose
-                                PSNs do not belong to requests of `peer` */
+    /* number of successive responses so far that count for or against a peer. There are three
+     * cases, by `ground`. Without a ground: responses with PSNs of requests of `answered`.
+     * SMCR_GROUND_PORT: responses with PSNs of requests of `peer`, 4 at most. SMCR_GROUND_ACK:
+     * responses whose PSNs no request of `peer` has */
+    uint8_t answers;
     uint32_t answered_psn;   /* PSN of the last response counted in `answers`, 24 bits */
     smcr_rdma_flow_t *answered; /* opposite flow that the last responses answer; NULL: none */
     smcr_rdma_flow_t *before;   /* the flow between the same addresses, in this direction, that
@@ -68,9 +69,9 @@ struct smcr_rdma_flow {
 /* Returns a new smcr_rdma_t without flows and connections, allocated from `scope`. */
 smcr_rdma_t *smcr_rdma_new(wmem_allocator_t *scope);
 
-/* Takes in the next packet of the capture, which has the headers `roce`, and returns its flow. If
- * the caller shall judge the packet, `traffic` of the flow and of the opposite flow are set. If
- * `traffic` of the flow is NULL, the packet gets no verdict yet. */
+/* Takes in the next packet of the capture, which has the headers `roce`, and returns its flow. The
+ * caller then judges the packet with `traffic` of the flow and of its peer. If `traffic` of the
+ * flow is NULL, the caller does not judge the packet; a later call does. */
 smcr_rdma_flow_t *smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce,
                                         const smcr_sent_t *packet);
 
