@@ -137,7 +137,7 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 
 /* A segment that TCP gets in the place of an RDMA WRITE packet. */
 typedef struct {
-    tvbuff_t *tvb;
+    tvbuff_t *tvb; /* the segment's bytes */
     uint32_t seq; /* sequence number of the segment's first byte */
     bool last;    /* the segment is empty, and ends the stream */
 } tcp_segment_t;

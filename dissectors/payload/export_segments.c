@@ -15,13 +15,13 @@
 #include <wiretap/wtap.h>
 
 enum {
-    TCP = 6,
-    HOPS = 64,
-    TCP_HEADER = 20,
+    TCP = 6,           /* number of the protocol in IP headers */
+    HOPS = 64,         /* TTL or hop limit that all segments get */
+    TCP_HEADER = 20,   /* length of the TCP header without options, bytes */
     OPTION_NOP = 1,    /* kind of the option No-Operation (RFC 9293 3.1) */
     OPTION_SCALE = 3,  /* kind of the option Window Scale (RFC 7323 2.2); its length is also 3 */
     SCALE_OPTION = 4, /* length of the option Window Scale, with a No-Operation before it */
-    SCALE_MAX = 14,   /* RFC 7323 2.3 */
+    SCALE_MAX = 14,   /* highest window scale (RFC 7323 2.3) */
     IPV4_HEADER = 20,
     IPV6_HEADER = 40
 };
@@ -35,7 +35,7 @@ typedef struct {
     uint8_t scale[2];  /* by role: window scale in its SYN; 0: none, or no SYN of the role so far */
 } exported_t;
 
-static int export_tap;
+static int export_tap; /* tap of Export PDUs to which segments are queued; set at registration */
 static wmem_map_t *exported_of; /* smcr_conn_t * -> exported_t */
 
 /* Returns the state of a connection. If the current frame comes before the last frame in the state,
@@ -89,8 +89,8 @@ typedef struct {
     unsigned length_at;   /* 2 bytes: length of the packet */
     unsigned length_less; /* number of header bytes that the length field does not count: 0 for
                              IPv4, the whole header for IPv6 */
-    unsigned hops_at;     /* 1 byte */
-    unsigned protocol_at; /* 1 byte */
+    unsigned hops_at;     /* 1 byte: TTL or hop limit */
+    unsigned protocol_at; /* 1 byte: protocol after the IP header */
 } ip_layout_t;
 
 static const ip_layout_t ipv4_layout = {.header = IPV4_HEADER, .address = 4, .version = 0x45,
@@ -199,7 +199,7 @@ queue_bytes(packet_info *pinfo, const ip_layout_t *layout, const out_segment_t *
 
 /* A segment that a role sends. */
 typedef struct {
-    unsigned role;
+    unsigned role;   /* the role: 0 client, 1 server */
     unsigned flags;  /* flags of the TCP header */
     uint32_t number; /* sequence number */
     tvbuff_t *data;  /* NULL: none */

@@ -16,8 +16,8 @@
 
 /* The bytes that a packet adds to a stream, or the end of the stream that it shows. */
 typedef struct {
-    const smcr_conn_t *conn;
-    int sender;        /* side of the link group */
+    const smcr_conn_t *conn; /* connection of the stream */
+    int sender;        /* side of the link group that sends the stream */
     uint64_t position; /* stream position of the data; if `data` is NULL: position of the end of the
                           stream, as far as it is known */
     tvbuff_t *data;    /* NULL: none */

@@ -13,10 +13,12 @@
 #include "tcp_state.h"
 
 #define REPLACED_MAX 16384 /* number of newest records among which a retransmission finds the data
-                              that it replaces: both senders have fewer packets unacknowledged */
-#define WAITING_MAX 1024 /* maximum number of waiting packets of one direction: a sender never has
-                            more packets unacknowledged */
+                              that it replaces: more than two senders usually have unacknowledged */
+#define WAITING_MAX 1024 /* maximum number of waiting packets of one direction: more than a sender
+                            usually has unacknowledged */
 
+/* Whether the server sends the packet. If the direction is not known, side 1 of the link group
+ * counts as the server. */
 static bool
 is_from_server(const smcr_record_t *record)
 {
@@ -71,10 +73,10 @@ add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, u
                                     missing));
 }
 
-/* Adds data to the text of Follow Stream; before them, the number of bytes that are missing before.
- * Leaves out bytes that earlier packets have carried. Keeps the record or frees it. follow->seq and
- * record->seq are the low 32 bits of stream positions. Positions that this function compares are
- * less than 2 GiB apart. */
+/* Adds data to the text of Follow Stream. If bytes are missing before the data, first adds a text
+ * with their number. Leaves out bytes that earlier packets have carried. The text owns the record
+ * from then on, or the record is freed. follow->seq and record->seq are the low 32 bits of stream
+ * positions. Positions that this function compares are less than 2 GiB apart. */
 static void
 deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
@@ -121,9 +123,8 @@ deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_serve
     }
 }
 
-/* Keeps data after a gap until the gap is filled. If more packets wait than a sender can have
- * unacknowledged, the gap before the first waiting packet is never filled, and the data are
- * added. */
+/* Keeps data after a gap until the gap is filled. If more than WAITING_MAX packets wait, the gap
+ * before the first one counts as never filled, and its data are added. */
 static void
 keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
@@ -215,9 +216,9 @@ overwrite_record(const follow_record_t *record, const smcr_payload_fresh_t *fres
                    MIN(length, record->data->len - ahead));
 }
 
-/* Returns the record with the data of the packet in `frame`; NULL: there is none among the last
- * REPLACED_MAX records of the list. Newer records come first, so a text about missing bytes comes
- * after the data of its frame. */
+/* Returns the record with the data of the packet in `frame`; NULL: there is none among the first
+ * REPLACED_MAX records of the list. The list has the newest record first. So if a text about
+ * missing bytes has the same frame, the search finds the data, which were added after the text. */
 static const follow_record_t *
 find_record(const GList *records, bool from_server, uint32_t frame)
 {

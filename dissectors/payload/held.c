@@ -41,7 +41,8 @@ show_data(const smcr_payload_target_t *target, tvbuff_t *data)
         smcr_item_bytes(target->below, hf_smcr_write_data, data, 0, length);
 }
 
-/* Only whole payloads are kept: the missing end of a truncated one would shift what follows. */
+/* Only whole payloads are kept: after a truncated one, dissectors would get the next bytes in place
+ * of its missing end. */
 void
 smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -128,13 +129,13 @@ open_held(const smcr_held_t *held, smcr_record_t *record)
     return tvb_new_real_data(held->bytes, held->length, (int)held->length);
 }
 
-/* Each held packet is passed on once, in the first pass. */
+/* Only the first pass returns bytes, so listeners get the bytes of each held packet once. */
 tvbuff_t *
 smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record)
 {
-    bool told = packet->delivered && packet->first_pass;
+    bool has_held = packet->delivered && packet->first_pass;
 
-    while (told && *next < wmem_array_get_count(packet->delivered)) {
+    while (has_held && *next < wmem_array_get_count(packet->delivered)) {
         const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->delivered, (*next)++);
         if (smcr_place_late(held->write_location))
             return open_held(held, record);
@@ -372,8 +373,8 @@ show_guests(const smcr_payload_target_t *target, tvbuff_t *data)
     }
 }
 
-/* Bytes of held packets come before those of this packet, as in the stream. A packet whose bytes do
- * not continue a run is shown as data. */
+/* Bytes of held packets come before those of this packet, as in the stream. If dissectors get none
+ * of the bytes of this packet, the bytes are shown as data. */
 void
 smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tvbuff_t *tvb,
                      tvbuff_t *data)
@@ -397,7 +398,8 @@ smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tv
         show_guests(target, data);
 }
 
-/* Every byte is shown exactly once: as held, by a dissector, or as data. Guests come after it. */
+/* The bytes are shown once: by show_held(), by a dissector, or as data. The bytes of earlier
+ * packets that this frame shows, too, come after them. */
 void
 smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data)
 {

@@ -1,7 +1,8 @@
 /* Decides for which bytes of the application TCP's heuristics are called (payload.h has the rules).
  * The connection counts how often the heuristics have declined the bytes of a direction. Other
- * state is kept only after SMCR_POLICY_REFUSALS refusals, so short connections cost nothing. The
- * decision of the first pass is kept with the packet.
+ * state (asking_t) is kept only after SMCR_POLICY_REFUSALS packets were declined, or after a
+ * heuristic has accepted one, so most connections have none. The decision of the first pass is kept
+ * with the packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -152,8 +153,8 @@ smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
     return SMCR_POLICY_ASK_NOT;
 }
 
-/* An answer that declines is kept only if there are enough of them: most connections need no memory
- * for it. One that accepts counts for both directions. */
+/* The heuristics' answer is noted in asking_t, which is made only if they have declined
+ * SMCR_POLICY_REFUSALS packets, or accept this one. `accepted` counts for both directions. */
 void
 smcr_policy_note_answer(const packet_info *pinfo, const smcr_record_t *record,
                         smcr_policy_stretch_t bytes, bool declined)

@@ -73,7 +73,9 @@ void smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_re
 
 /* Dissects the bytes of held packets, then the bytes of this packet. Held packets are earlier RDMA
  * WRITE packets whose bytes dissectors did not get when the packets came; this packet shows where
- * their bytes belong. All bytes are in one buffer, in the order of the stream.
+ * their bytes belong. In the first pass, most held bytes are dissected as if an earlier frame were
+ * being dissected (own_frame.h). All bytes that this frame itself shows are in one buffer, in the
+ * order of the stream.
  *
  * held: the held packets, as smcr_held_t *. tvb: this packet. data: the bytes of this packet if it
  * is an RDMA WRITE; NULL if it is not. */

@@ -39,6 +39,7 @@ selected_number(packet_info *pinfo)
     return GUINT_TO_POINTER(conn ? conn->index : 0);
 }
 
+/* Called by Wireshark: writes the question of the Decode As window for the selected packet. */
 static void
 write_prompt(packet_info *pinfo, char *prompt)
 {
@@ -46,6 +47,8 @@ write_prompt(packet_info *pinfo, char *prompt)
              GPOINTER_TO_UINT(selected_number(pinfo)));
 }
 
+/* Callback for each dissector of the table of TCP ports: appends it to the GPtrArray
+ * `dissectors`. */
 static void
 collect_dissector(const char *name _U_, void *handle, void *dissectors)
 {
@@ -61,6 +64,7 @@ filter_name(const void *handle)
     return proto < 0 ? "" : proto_get_protocol_filter_name(proto);
 }
 
+/* Comparison for g_ptr_array_sort(): dissectors in descending order of their filter names. */
 static int
 descending(const void *one, const void *other)
 {
@@ -83,6 +87,7 @@ offer_dissectors_of_ports(void)
     g_ptr_array_free(dissectors, TRUE);
 }
 
+/* Called when a file is opened or closed: the trees of the earlier file are freed. */
 static void
 forget_spares(void)
 {
@@ -244,7 +249,7 @@ smcr_payload_lend_trees(const struct smcr_payload_flow *flow)
     return trees;
 }
 
-/* A tree of dissectors with one entry has only what it began with. */
+/* A tree of dissectors with one entry has only the CLC dissector, with which each tree begins. */
 void
 smcr_payload_return_trees(struct smcr_payload_flow *flow, smcr_payload_trees_t trees)
 {
