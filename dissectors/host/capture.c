@@ -200,10 +200,10 @@ static const char *const smcss_columns[] = {
 
 /* The columns of a line that are texts; "": missing in the line. */
 typedef struct {
-    char state[16];
+    char state[16];               /* state of the socket: "ACTIVE" */
     char end[SMCR_TOLD_ENDS][64]; /* own end (0) and peer (1): "10.0.0.1:80" */
-    char mode[6];
-    char role[5];
+    char mode[6];                 /* what carries the data: "SMCR", "SMCD" or "TCP" */
+    char role[5];                 /* role of the host in the link group: "SERV" or "CLNT" */
     char gid[SMCR_TOLD_ENDS][41]; /* own GID (0), peer's GID (1) */
 } smcss_texts_t;
 

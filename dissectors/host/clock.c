@@ -7,16 +7,16 @@
  * counts as 0.
  *
  * - A step is a frame whose time is a second or more before the times of the 32 frames before it on
- *   the same interface. Smaller steps are frames out of order. So is a frame that is later in the
- *   file than frames of its own time and of a pause after it: it has the time of one of these 32.
+ *   the same interface. Smaller steps are frames out of order. If a frame is written late, after a
+ *   pause of the traffic, it is out of order, too: one of the 32 frames has about its time.
  * - Interfaces of one host have one clock. So if a correction that another interface has found fits
  *   an interface, too, the interface takes it.
  * - A later frame may jump forward again, to the time before the step or after it, by half of the
  *   step or more. Then the frames between were out of order in the file, and the correction ends.
  *
- * The first pass notes the steps, in the frames from which the state learns. Taps do not: a capture
- * that is read once has the same steps as one that is read twice. A step stays with its frame, so
- * that each pass, and a click on a frame, gets the same times.
+ * The first pass notes the steps, in the frames from which the state learns. Taps note no steps, so
+ * a capture that is read once has the same steps as one that is read twice. A step stays with its
+ * frame, so each pass, and a click on a frame, gets the same times.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -46,7 +46,8 @@ typedef struct {
 typedef struct {
     uint32_t frame; /* number of the newest frame; 0: none so far */
     uint64_t time;  /* its time stamp, nanoseconds */
-    uint64_t recent[RECENT_FRAMES]; /* time stamps of the newest frames, nanoseconds; a ring */
+    uint64_t recent[RECENT_FRAMES]; /* time stamps of the newest frames, nanoseconds; a circular
+                                       list */
     uint64_t count; /* number of frames so far */
 } newest_t;
 

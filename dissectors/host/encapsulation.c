@@ -184,18 +184,21 @@ read_tag(headers_walk_t *walk)
     return skip_header(walk, 4, 2);
 }
 
+/* The header of Ethernet: two addresses of 6 bytes, then the type of the next header. */
 static bool
 read_ethernet(headers_walk_t *walk)
 {
     return skip_header(walk, 14, 12);
 }
 
+/* The header of a Linux cooked capture (SLL), which ends with the type of the next header. */
 static bool
 read_cooked(headers_walk_t *walk)
 {
     return skip_header(walk, 16, 14);
 }
 
+/* The header of its second version (SLL2), which begins with the type of the next header. */
 static bool
 read_cooked_2(headers_walk_t *walk)
 {

@@ -21,19 +21,19 @@
 
 /* Bits of tcp.completeness; Wireshark's header has no names for them. */
 #define COMPLETENESS_SYNS 0x03 /* SYN and SYN-ACK */
-#define COMPLETENESS_RST 0x20
+#define COMPLETENESS_RST 0x20  /* RST */
 
 /* Ids of other protocols, and the dissector of CLC. Set at hand-off, and valid until Wireshark
  * ends. */
 static struct {
-    smcr_handshake_tcp_ids_t tcp;
-    dissector_handle_t clc;
+    smcr_handshake_tcp_ids_t tcp; /* ids of TCP and of "data" */
+    dissector_handle_t clc;       /* dissector of CLC, `smcr` */
 } known;
 
 /* The wrapper of TCP's dissector. Handles live as long as the process. */
 static struct {
     int observer;                /* internal protocol (PINO) of TCP, to which the wrapper belongs */
-    dissector_handle_t wrapper;
+    dissector_handle_t wrapper;  /* the plugin's wrapper */
     dissector_handle_t original; /* TCP's dissector; set while the wrapper is active */
     bool is_wrapped;             /* the wrapper is active in the open file */
 } segments;
@@ -145,7 +145,7 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
 
 /* ---- ends ---- */
 
-#define PORTS_OF_TCP 0x10000u
+#define PORTS_OF_TCP 0x10000u /* number of ports that TCP can have */
 
 /* Makes the stand-in conversation and its struct tcp_analysis. If TCP's dissector made the struct,
  * TCP would count one stream more. The conversation begins with the capture, since dissectors get
@@ -432,7 +432,7 @@ smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
     return flow->closing_initiator && fin_may_be_own(flow, conn, role);
 }
 
-/* Equal ports on both ends are told apart by the addresses. */
+/* Both ends may have the same port, so the addresses are compared, too. */
 bool
 smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
 {

@@ -156,7 +156,7 @@ smcr_conn_t *smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin);
 
 /* First pass: attaches the connection to the TCP conversation of the addresses and ports that a
  * host has reported, over netlink or in a file of smcss. If the host reports a fallback, and the
- * conversation has a connection already, this one gets the fallback instead. */
+ * conversation has another connection already, that connection gets the fallback instead. */
 void smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn);
 
 /* First pass: returns whether the TCP connection has been reset before this frame. */

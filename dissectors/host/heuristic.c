@@ -16,9 +16,9 @@
 
 /* The plugin's heuristics. */
 static struct {
-    heur_dtbl_entry_t *entry[3];
-    unsigned count;
-    bool file_is_open;
+    heur_dtbl_entry_t *entry[3]; /* their entries in Wireshark's lists */
+    unsigned count;              /* number of entries used in `entry` */
+    bool file_is_open;           /* a file is open, so the entries have no protocol */
 } ours;
 
 /* Called when a file is opened: removes the protocols of the plugin's heuristics. */

@@ -43,8 +43,8 @@ static struct {
                                    of Wireshark has none */
     heur_dissector_t builtin_dissect; /* original function of `builtin`, which the plugin has
                                          replaced; set if `builtin` is */
-    bool is_wrapped, enabled; /* the wrappers are in the tables; the user has enabled the plugin's
-                                 heuristic and the protocol */
+    bool is_wrapped;   /* the wrappers are in the tables */
+    bool enabled;      /* the user has enabled the plugin's heuristic and the protocol */
     bool offer_first;  /* InfiniBand's dissector offers payloads to heuristics before dissectors */
     bool has_cut;      /* a packet of the file is truncated by snaplen */
     unsigned ignored;  /* packets of no interest since the last sign of SMC-R */
@@ -55,8 +55,8 @@ static struct {
 
 /* The tables that lead to InfiniBand's dissectors, and how the packets of each table begin. */
 static const struct {
-    const char *table;
-    smcr_hooks_start_t start;
+    const char *table;        /* name of the dissector table */
+    smcr_hooks_start_t start; /* header with which its packets begin */
 } ways_in[] = {
     {"udp.port", SMCR_HOOKS_BTH},
     {"ip.proto", SMCR_HOOKS_BTH},
@@ -65,16 +65,17 @@ static const struct {
     {"erf.types.type", SMCR_HOOKS_LRH},
 };
 
+/* An entry of a dissector table. */
 typedef struct {
-    uint32_t key;
-    bool decode_as; /* the table has the user's choices (Decode As), not the default dissectors */
-    dissector_handle_t handle;
+    uint32_t key;   /* key of the entry, such as a port */
+    bool decode_as; /* the user has chosen the dissector (Decode As); false: it is the default */
+    dissector_handle_t handle; /* the dissector */
 } entry_t;
 
 /* A search for the entries of a protocol in a table. */
 typedef struct {
-    int protocol;
-    wmem_array_t *entries; /* entry_t */
+    int protocol;          /* number of the protocol */
+    wmem_array_t *entries; /* entry_t: the entries found so far */
 } entry_search_t;
 
 /* Called with each entry of a table of dissectors: notes entries with a number as key whose

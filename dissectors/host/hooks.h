@@ -22,7 +22,7 @@ typedef enum {
     SMCR_HOOKS_BTH, /* RoCEv2: UDP carries the base transport header */
     SMCR_HOOKS_GRH, /* RoCEv1: Ethernet carries the global route header */
     SMCR_HOOKS_LRH, /* InfiniBand: local route header */
-    SMCR_HOOKS_STARTS
+    SMCR_HOOKS_STARTS /* number of these kinds */
 } smcr_hooks_start_t;
 
 /* Registers the wrappers of InfiniBand's dissectors, one for each start of a packet; called once,

@@ -13,7 +13,7 @@
 
 /* A version of IP. Offsets are in bytes from the beginning of the header. */
 typedef struct {
-    uint8_t version;
+    uint8_t version;  /* 4 or 6 */
     uint8_t shortest; /* shortest length of a header, bytes */
     uint8_t addresses, next, hop_limit; /* offsets of these fields */
     uint8_t icmp;     /* protocol number of ICMP for this version of IP */
@@ -96,8 +96,8 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
 /* The IP header that a function looks for. */
 typedef struct {
     const kind_t *kind; /* version of IP; NULL: the addresses are not IPv4 and not IPv6 */
-    const address *src;
-    const address *dst; /* NULL: any */
+    const address *src; /* source address that the header must have */
+    const address *dst; /* destination address that the header must have; NULL: any */
 } wanted_header_t;
 
 static wanted_header_t

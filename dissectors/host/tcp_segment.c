@@ -51,7 +51,8 @@ segment_length(const packet_info *pinfo, const smcr_host_ip_packet_t *ip)
     return packet > ip->header_length ? packet - ip->header_length : 0;
 }
 
-/* Makes no conversation: it asks for what TCP's dissector has left for this frame. */
+/* The number of the connection is that of the conversation which TCP's dissector has made or found
+ * for this frame. Without this conversation the result is false. */
 bool
 smcr_host_tcp_segment(packet_info *pinfo, struct tcpheader *tcp)
 {

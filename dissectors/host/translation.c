@@ -26,8 +26,8 @@
 typedef struct segment {
     uint64_t numbers; /* sequence number, and what else is the same in a copy: the key */
     uint32_t hosts;   /* hash of both addresses, the same in each direction */
-    conversation_t *conversation;
-    smcr_when_t when;
+    conversation_t *conversation; /* TCP conversation of the segment */
+    smcr_when_t when; /* frame and time of the segment */
     smcr_translation_end_t ends[2]; /* of the sender, of the receiver */
     bool has_copy;    /* the capture has a copy of it, so it stays as long as the file is open */
     struct segment *next; /* the segment that came after it; NULL: none */
@@ -151,7 +151,7 @@ hash_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
            wmem_strong_hash(header.bytes + WINDOW_AT, WINDOW);
 }
 
-/* Whether the segment belongs to another conversation than `original`, and comes at most LATEST
+/* Whether the segment belongs to another conversation than `original`, and comes less than LATEST
  * after it. `original` NULL: there is no segment with these numbers, and the result is false. */
 static bool
 is_copy(const segment_t *original, const segment_t *segment)

@@ -25,7 +25,7 @@
 #include "preferences.h"
 #include "wire/wire.h"
 
-#define UDP_LENGTH 8
+#define UDP_LENGTH 8 /* length of the UDP header, bytes */
 #define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* number of bytes of a datagram that the
                                                          wrapper reads; these bytes have to be
                                                          captured */
@@ -48,9 +48,9 @@ static struct {
 
 /* UDP's header and the base transport header after it. */
 typedef struct {
-    uint16_t source, destination;
+    uint16_t source, destination; /* ports */
     int length; /* length of UDP's payload, bytes */
-    const uint8_t *bth;
+    const uint8_t *bth; /* base transport header, SMCR_IB_BTH_LENGTH bytes */
 } datagram_t;
 
 /* Reads the headers of a datagram, which is `reported` bytes long. Returns false if the headers are
@@ -219,11 +219,11 @@ lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
 
 /* Dissects a packet of a claimed conversation. A packet that begins with the magic number of a
  * kernel's copy of messages (room anck) goes to the dissector given to smcr_udp_ports_lead(). A
- * packet of a marked frame goes to the dissector of the destination port. Any other
- * packet goes to the dissector that UDP would have called: the dissector that another protocol has
- * set for the conversation from frame 0 on; if there is none, returns 0, and UDP calls the
- * dissectors of the ports. If there is no conversation, the file was written by Export PDU, with
- * the name of this dissector; then the packet goes to the dissector of the destination port. */
+ * packet of a marked frame goes to the dissector of the destination port. Any other packet goes to
+ * the dissector that UDP would have called: the dissector that another protocol has set for the
+ * conversation from frame 0 on; if there is none, returns 0, and UDP calls the dissectors of the
+ * ports. If there is no conversation, the file was written by Export PDU, with the name of this
+ * dissector; then the packet goes to the dissector of the destination port. */
 static int
 dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
