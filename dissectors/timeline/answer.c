@@ -97,7 +97,7 @@ smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
 }
 
-/* Only reads. Frame 0 for every doubt. */
+/* Does not change the timeline. In doubt, the result has frame 0. */
 smcr_when_t
 smcr_timeline_open_request(const smcr_timeline_t *timeline, int asker)
 {

@@ -40,7 +40,7 @@ look_at_unread(const smcr_timeline_step_t *step, int side, smcr_when_t when)
     }
 }
 
-/* Called again with the same value, it changes no interval. */
+/* A second call with the same value of `is_doubtful` begins and ends no time of doubt. */
 void
 smcr_timeline_doubt_reading(const smcr_timeline_step_t *step, int side, bool is_doubtful,
                             smcr_when_t when)
@@ -141,7 +141,7 @@ smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side)
 }
 
 /* Whether data of the writer `side`, up to the position `end` of the stream, find no space in the
- * buffer, as far as is known. 0: the position is not known. */
+ * buffer, as far as is known. `end` 0: the position is not known, and the result is false. */
 static bool
 find_no_space(const smcr_timeline_step_t *step, int side, uint64_t end)
 {

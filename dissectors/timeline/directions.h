@@ -152,8 +152,9 @@ typedef struct {
     smcr_when_t missing_since; /* event after which those packets were sent that are missing before
                                   the packet `gap_noticed` */
     smcr_timeline_gap_t gap;  /* current gap of the writer */
-    uint32_t gap_counts;      /* last packet of the connection before which packets of this writer
-                                 are missing, as its next CDC message has shown: frame; 0: none */
+    uint32_t gap_counts;      /* frame of the last packet of the connection before which packets of
+                                 this writer are missing, as its next CDC message has shown; 0:
+                                 none */
     uint64_t unannounced;     /* bytes in the writer's WRITEs since its last CDC message */
     bool has_hole;            /* since the last CDC message whose meaning is known, a WRITE has
                                  skipped bytes of the stream, or its position is not known: another
@@ -162,9 +163,9 @@ typedef struct {
     uint64_t written_on_left; /* `written`, when the connection last moved to another link */
     uint64_t write_end;       /* position after the data of the last captured WRITE; 0: none so far;
                                  UINT64_MAX: not known, or the packet did not come in order */
-    uint32_t complete_in;     /* last CDC message of the writer, in order, that announces its data
-                                 up to `write_end`: no WRITE is missing between `last_write` and
-                                 this message; frame; 0: none */
+    uint32_t complete_in;     /* frame of the writer's last CDC message, in order, that announces
+                                 its data up to `write_end`: no WRITE is missing between
+                                 `last_write` and this message; 0: none */
     smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame
                                  0: none */
     smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer: from
@@ -176,8 +177,8 @@ typedef struct {
                                        become `longest_answer`: no later request, and no earlier
                                        answer, may be missing */
     smcr_interval_t latest_message; /* longest time between the last WRITE before a CDC message and
-                                       the message that announces its data, 10 ms or
-                                       more; end frame 0: none */
+                                       the message that announces its data, 10 ms or more; end frame
+                                       0: none */
     smcr_cursor_t prod;       /* producer cursor of the writer's last CDC message; set with
                                  `prod_is_end` */
     bool prod_is_end;         /* the writer has no more data than `prod` announces: it has sent no
@@ -210,8 +211,8 @@ typedef struct {
     smcr_timeline_t *timeline; /* timeline of the connection */
     wmem_allocator_t *scope;   /* scope of memory that the timeline keeps */
     const smcr_timeline_packet_t *packet; /* packet that the timeline takes in; NULL: none */
-    const smcr_timeline_sink_t *sink;     /* receiver of the samples (smcr_timeline_sample_t); NULL:
-                                             none */
+    const smcr_timeline_sink_t *sink;     /* receiver of the samples (smcr_timeline_sample_t); NULL
+                                             while time is divided, since no sample is taken then */
 } smcr_timeline_step_t;
 
 /* Swaps the two sides: the direction of side 0 becomes the direction of side 1, and the direction
@@ -225,10 +226,9 @@ void smcr_timeline_add(const smcr_timeline_step_t *step, int side, smcr_interval
 
 /* Whether the capture has an acknowledgement of any packet that the writer `side` has sent on the
  * connection's link. True also if the connection has had no packet. If the result is false, all
- * acknowledgements may be missing: a capture filter has left them out. Then
- * it is not known when packets arrived, nor which of them the receiver had when they were
- * retransmitted. What the tap of a host shows has no acknowledgements at all, and none is
- * missing. */
+ * acknowledgements may be missing: a capture filter has left them out. Then it is not known when
+ * packets arrived, nor which of them the receiver had when they were retransmitted. True also for a
+ * connection that the tap of a host shows: it has no acknowledgements, so none is missing. */
 bool smcr_timeline_hears_acks(const smcr_timeline_t *timeline, int side);
 
 /* The acknowledgement `*acked`, if it came before `frame`; NULL: there is none before `frame`. */

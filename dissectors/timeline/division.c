@@ -261,8 +261,8 @@ free_copy(smcr_intervals_t *copy)
         wmem_free(NULL, copy->list[kind].entries);
 }
 
-/* Works on a copy, to which open intervals are added. Doubts come last: they only take time away
- * from what the packets show. */
+/* Works on a copy, to which open intervals are added. Doubts come last: they charge time that the
+ * packets have charged to other parts to SMCR_INTERVAL_IS_UNKNOWN. */
 smcr_timeline_direction_t
 smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
                      const smcr_timeline_question_t *question)
@@ -304,7 +304,8 @@ stopped_reading(const smcr_timeline_writer_t *writer)
     return smcr_ack_when(filled);
 }
 
-/* Nothing is said while a gap of either side is open. */
+/* While a gap of either side is open, the result has no wait, since a missing packet may have ended
+ * it. */
 smcr_timeline_open_t
 smcr_timeline_open(const smcr_timeline_t *timeline, int side)
 {

@@ -7,7 +7,7 @@
 #include "answer.h"
 #include "transfer.h"
 
-/* Called again with the same value, it changes nothing. */
+/* A second call with the same value of `is_known` changes nothing. */
 void
 smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_known)
 {
@@ -169,7 +169,8 @@ note_missing_write(smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view
     writer->request_acked = NULL;
 }
 
-/* Answers are confirmed after the gap is closed, since an open gap forbids it. */
+/* The gap is closed before smcr_timeline_confirm_answer() is called, which confirms no answer while
+ * a gap is open. */
 void
 smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {

@@ -180,7 +180,9 @@ join_settled(smcr_interval_union_t *all, const smcr_interval_union_t *one,
     all->uncounted += in_both;
 }
 
-/* Up to the later of both cuts only sums are left: they are made equal before the rest is added. */
+/* For the time before its `until`, a union has only a sum. So both unions are reduced to sums up to
+ * `cut`, the later one of the two `until`, and the sums are joined. The intervals after `cut` are
+ * added one by one. */
 void
 smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
                          const smcr_interval_union_t *from)
@@ -200,7 +202,7 @@ smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
     }
 }
 
-/* What is settled is only a length, and is not measured again. */
+/* Of the parts that were removed from the list, only the total length is known (`settled`). */
 uint64_t
 smcr_interval_union_length(const smcr_interval_union_t *all)
 {
@@ -211,7 +213,8 @@ smcr_interval_union_length(const smcr_interval_union_t *all)
     return length;
 }
 
-/* What is no longer in the list counts in full, so the result is never too low. */
+/* Parts that were removed from the list may lie outside of the span. They count in full, so the
+ * result is never too low. */
 uint64_t
 smcr_interval_union_length_most(const smcr_interval_union_t *all, smcr_interval_t span)
 {
@@ -236,7 +239,6 @@ typedef struct {
 } moment_case_t;
 
 /* The bit of a kind of interval, which a moment_case_t tests. */
-
 #define BIT(kind) (1U << SMCR_INTERVAL_##kind)
 
 /* The rules that charge each moment to a part; the first row that fits a moment counts. If no row
@@ -511,8 +513,8 @@ find_shortest(const smcr_interval_settled_t *all)
     return best;
 }
 
-/* Joins neighbouring pieces until the number of pieces is half of SMCR_INTERVAL_SETTLED_MOST.
- * Pieces with long waits are not joined. */
+/* Joins neighbouring pieces until the number of pieces is half of SMCR_INTERVAL_SETTLED_MOST. The
+ * pieces with the longest waits are joined last. */
 static void
 join_shortest(smcr_interval_settled_t *all)
 {

@@ -98,7 +98,8 @@ typedef struct {
     uint32_t room;            /* number of intervals for which `entries` has memory */
 } smcr_interval_list_t;
 
-/* A stretch of time whose division is final: no later event changes how its time is charged. */
+/* A stretch of time, and how it is charged to the parts. If the piece is settled, no later event
+ * changes how its time is charged. */
 typedef struct {
     smcr_interval_t interval;            /* begin and end of the stretch of time */
     uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds. Several shares
@@ -133,8 +134,10 @@ typedef struct {
     uint32_t count; /* number of intervals in all lists */
 } smcr_intervals_t;
 
-/* Maximum number of intervals that one writer keeps in `list`, and of its settled pieces. */
+/* If the lists of a writer have more intervals than this, the older ones are settled, as far as
+ * later events cannot change them. Also the maximum number of parts in the list of a union. */
 #define SMCR_INTERVAL_LIST_MOST 128
+/* Maximum number of settled pieces of a writer. */
 #define SMCR_INTERVAL_SETTLED_MOST 64
 
 /* A union of intervals. Reports need only its length. All zeros: there are no intervals. */
@@ -192,10 +195,10 @@ smcr_intervals_are_many(const smcr_intervals_t *intervals)
     return intervals->count > SMCR_INTERVAL_LIST_MOST;
 }
 
-/* Settles the intervals before `until`, if there are many (smcr_intervals_are_many()).
- * The time before `until` is then divided into pieces for good. If there are more than
- * SMCR_INTERVAL_SETTLED_MOST pieces, the shortest neighbouring pieces are joined. After this call,
- * the caller must not add an interval that begins before `until`. */
+/* Settles the intervals before `until`, if there are many (smcr_intervals_are_many()). The time
+ * before `until` is then divided into pieces for good. If there are more than
+ * SMCR_INTERVAL_SETTLED_MOST pieces, neighbouring pieces are joined, those with the shortest waits
+ * first. After this call, the caller must not add an interval that begins before `until`. */
 void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until);
 
 /* A function that takes one piece of time after the other, in ascending order. */

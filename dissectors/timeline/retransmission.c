@@ -152,7 +152,8 @@ note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
     prolong_retransmissions(&writer->retransmitted_unheard, first, when);
 }
 
-/* The intervals begin with the first transmission, so nothing is added if it is not known. */
+/* The intervals of a retransmission begin with the first transmission. If its time is not known,
+ * they are not added. */
 void
 smcr_timeline_take_retransmission(const smcr_timeline_step_t *step)
 {

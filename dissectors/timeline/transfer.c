@@ -88,9 +88,9 @@ smcr_timeline_add_transfer(const smcr_timeline_step_t *step, int side,
     smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, certain, end);
 }
 
-/* What is certain ends with the previous acknowledgement, and the rest is in doubt. Of data that
- * the writer has written once more, all time is certain up to then; later the other packet
- * counts. */
+/* The transfer is certain up to the previous acknowledgement, and in doubt afterwards. If the
+ * writer has written the data once more, the transfer of this packet is certain up to the packet
+ * that did so; from then on, the transfer of that packet counts. */
 void
 smcr_timeline_add_transfer_without_ack(const smcr_timeline_step_t *step, int side,
                                        const smcr_timeline_sent_t *sent, smcr_when_t end)
@@ -232,7 +232,8 @@ forget_oldest(const smcr_timeline_step_t *step, int sender)
     writer->retransmitted.end.frame = writer->retransmitted_unheard.end.frame = 0;
 }
 
-/* The list has a bound: the oldest packet goes with what is known of it. */
+/* The list has at most SMCR_TIMELINE_IN_FLIGHT_MOST packets: before the oldest one is removed, its
+ * intervals are added. */
 void
 smcr_timeline_send(const smcr_timeline_step_t *step, smcr_timeline_sent_t packet)
 {

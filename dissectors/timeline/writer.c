@@ -71,8 +71,8 @@ note_last_write(const smcr_timeline_step_t *step, smcr_timeline_writer_t *writer
 }
 
 /* Notes in the timeline of the writer that the WRITE packet of `step` carries data. `range`: place
- * of the data in the stream. `sent`: entry of the packet for the list of packets in
- * flight. `is_in_order`: no packet is missing before the packet. */
+ * of the data in the stream. `sent`: what is kept of the packet. `is_in_order`: no packet is
+ * missing before the packet. */
 static void
 note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
              const smcr_timeline_sent_t *sent, bool is_in_order)
@@ -94,9 +94,9 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
         smcr_timeline_note_rewritten(step, range.position);
 }
 
-/* Takes in the data of a WRITE packet. `sent`: entry of the packet for the list of packets in
- * flight. It is added if the packet begins or ends a request, or if the list is empty.
- * `is_in_order`: no packet is missing before the packet. */
+/* Takes in the data of a WRITE packet. `sent`: what is kept of the packet. The packet is added to
+ * the packets in flight if it begins or ends a request, or if there are none. `is_in_order`: no
+ * packet is missing before the packet. */
 static void
 take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool is_in_order)
 {
@@ -116,7 +116,7 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
         smcr_timeline_send(step, sent);
 }
 
-/* Takes in a WRITE packet. `sent`: entry of the packet for the list of packets in flight. */
+/* Takes in a WRITE packet. `sent`: what is kept of the packet. */
 static void
 take_write(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
 {
@@ -390,7 +390,7 @@ settle_intervals(const smcr_timeline_step_t *step, int side)
     smcr_when_t until = step->packet->when;
 
     if (!smcr_intervals_are_many(&writer->intervals))
-        return; /* most packets end here */
+        return; /* so for most packets */
     if (writer->oldest)
         keep_open(&until, writer->oldest->when);
     if (writer->unread.is_doubtful)
