@@ -56,8 +56,8 @@ smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* The arriving CDC message of a connection, compared with the last message of its sender: the
  * sender's last captured CDC message of this connection before this one. */
 typedef struct {
-    const smcr_arrival_t *arrival;
-    const smcr_conn_t *conn;
+    const smcr_arrival_t *arrival;    /* packet of the arriving message */
+    const smcr_conn_t *conn;          /* connection of the message */
     const smcr_cdc_t *cdc;            /* the arriving message */
     const smcr_conn_side_t *sender;   /* side of the connection that sends the message */
     const smcr_conn_side_t *receiver; /* the other side */
@@ -291,7 +291,7 @@ judge_cursor(const succession_t *message, const cursors_t *cursors)
 
 /* A place in a stream. */
 typedef struct {
-    const smcr_ring_t *ring;
+    const smcr_ring_t *ring; /* RMB element of the stream, as a ring */
     uint64_t position; /* position in the stream, bytes */
     smcr_cursor_t at;  /* cursor of this position */
     uint64_t bound;    /* position that a later cursor must not exceed, bytes */
@@ -422,7 +422,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 
 /* ---- places of WRITEs ---- */
 
-/* Every doubt gives false: a gap is an accusation of the writer. */
+/* Every doubt gives false, since a reported gap blames the writer. */
 bool
 smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t skipped,
                         uint64_t unseen)
@@ -458,7 +458,7 @@ continues_stream(const smcr_conn_side_t *reader, uint32_t offset, uint64_t absen
 bool
 smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t offset)
 {
-    enum { ABSENT_MAX = 2 };
+    enum { ABSENT_MAX = 2 }; /* maximum number of missing packets before the WRITE */
     const smcr_conn_side_t *reader = &conn->side[qp->side];
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
     const smcr_point_t *used = &reader->last_confirmed_use;

@@ -229,7 +229,7 @@ keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t
 
 /* Flows of a link group that have to continue if a claim holds. */
 typedef struct {
-    smcr_lgr_t *lgr;
+    smcr_lgr_t *lgr;        /* the link group */
     bool to[2];             /* by side: whether the flows to this side have to continue */
     const smcr_link_t *but; /* link whose flows do not matter; NULL: none */
 } needed_flows_t;
@@ -348,7 +348,7 @@ smcr_doubt_not_by(const uint64_t *when, uint64_t by)
     return (smcr_doubt_proof_t){.has_come = has_happened, .about = when, .bound = by};
 }
 
-/* The claim reads `*when` later, so it must stay where it is as long as the state. */
+/* The claim reads `*when` later, so `*when` must live as long as the state. */
 smcr_doubt_t
 smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64_t *when)
 {

@@ -285,7 +285,8 @@ void smcr_evidence_prove_missing(smcr_qp_t *qp, uint64_t packets);
  * - `bytes`: number of bytes that the message announces and that no captured WRITE has. They need
  *   at least one packet for each MTU.
  *
- * Only if the last message came on the same link, and packets are missing since then. */
+ * Nothing is noted if the last message came on another link, or if fewer packets are missing since
+ * then. */
 void smcr_evidence_take_missing(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                 uint64_t messages, uint64_t bytes);
 
@@ -462,7 +463,10 @@ bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *con
  * - One or two packets are missing: the element belongs to `conn` if the WRITE continues its
  *   stream. A WRITE at the start of the element may be the first one of a later connection.
  * - More packets are missing: not known. `conn` may have closed, and a later connection may use the
- *   element. */
+ *   element.
+ * - The WRITE is before this point: the element belongs to `conn` if `conn` had begun.
+ * - The point is in the flow of another link: not known, unless the writer has sent no CDC message
+ *   yet, so that it may choose the link, and no packet of the two flows is missing. */
 bool smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn,
                         uint32_t offset);
 
@@ -505,8 +509,8 @@ smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
  * NULL: not acknowledged.
  *
  * An acknowledgement proves only that the host's adapter had the message; the software sees it a
- * little later. The message counts as seen when a millisecond and one round trip have passed after
- * the acknowledgement. If the capture is out of order, times prove nothing. */
+ * little later. The message counts as seen when a millisecond has passed after the acknowledgement,
+ * or one round trip if that is longer. If the capture is out of order, times prove nothing. */
 smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
                              const smcr_ack_t *acked);
 

@@ -70,7 +70,7 @@ smcr_evidence_sent(const smcr_arrival_t *arrival)
     return fills ? (smcr_when_t){0} : arrival->first_sent;
 }
 
-/* What is passed over stays unknown, even if its bytes are captured. */
+/* The content of the packet stays unknown, even if its bytes are captured. */
 void
 smcr_evidence_pass_over(const smcr_arrival_t *arrival)
 {
@@ -211,8 +211,8 @@ smcr_evidence_conn_lacks_between(const smcr_conn_t *conn, uint32_t from, uint32_
 
 /* ---- answers ---- */
 
-/* A request may come back on another link: then `asked` is of another queue pair, and the two
- * points have to join without a gap. */
+/* The sender may answer on another link than that of its last packet before the request. Then
+ * `asked` is of another queue pair, and no packet of the two flows may be missing. */
 bool
 smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t *asked)
 {
