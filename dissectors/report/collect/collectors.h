@@ -51,9 +51,9 @@ typedef struct smcr_collection {
                           (smcr_collect_text()) */
 
     smcr_collect_gap_list_t gaps; /* gaps of RoCE and of TCP, as of the last report */
-    smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more; and
-                                           gaps of TCP connections that the collection has let go
-                                           of */
+    smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows in which two packets or more
+                                           are missing; and gaps of TCP connections that the
+                                           collection has let go of */
     wmem_map_t *rdma;               /* RDMA flows: smcr_qp_t or smcr_rdma_flow_t ->
                                        smcr_collect_followed_t */
     wmem_map_t *flow_times;         /* times of the same flows: the same keys ->
@@ -177,17 +177,20 @@ typedef struct {
     smcr_when_t tcp;  /* last TCP segment without RST; frame 0: none */
 } smcr_collect_heard_t;
 
-/* A time in which requests are retransmitted, and the peer sends nothing. A frame 0 in `other_qp`,
- * `tcp` or `other_link` means that no such packet was captured. */
+/* A time in which requests are retransmitted, and the peer sends nothing. `other_qp`, `tcp` and
+ * `other_link` have only packets after `proven_frame`. Their frame is 0 if no such packet was
+ * captured. */
 typedef struct {
-    smcr_interval_t time;   /* from the peer's last packet, or from the first request after that
-                               packet, to the last retransmission; frame of the end 0: none */
+    smcr_interval_t time;   /* begins with the peer's last packet, or with the first request after
+                               that packet. Ends with the last retransmission so far. When the
+                               silence is over, it ends with the peer's next packet, unless the
+                               sender had given up before. Frame of the end 0: no silence */
     smcr_when_t first_repeated; /* first retransmission */
     uint32_t lowest;        /* lowest PSN that was retransmitted, 24 bits */
     uint64_t attempts;      /* number of retransmissions of the packet with the PSN `lowest` */
-    uint32_t proven_frame;  /* frame of the second of these retransmissions: a host that sends
-                               something after this frame was alive when it should have answered;
-                               0: none so far */
+    uint32_t proven_frame;  /* frame in which, for the first time, a packet was retransmitted a
+                               second time: a host that sends something after this frame was alive
+                               when it should have answered; 0: none so far */
     uint64_t repeated;      /* number of packets that were retransmitted in this time */
     smcr_when_t other_qp;   /* last packet from the peer's address that another queue pair has
                                received */
@@ -231,15 +234,16 @@ typedef struct {
                                        for */
     smcr_interval_union_t silence;  /* intervals, already ended, in which requests are retransmitted
                                        and the peer sends nothing */
-    smcr_when_t rnr;       /* last RNR NAK, until the packet that it asks for comes; frame 0:
-                              none */
+    smcr_when_t rnr;       /* first RNR NAK with the PSN `rnr_psn`; frame 0: none, or the packet
+                              that it asks for has come or was acknowledged */
     uint32_t rnr_psn;      /* PSN of the RNR NAK `rnr`, 24 bits */
     smcr_when_t heard;     /* a silence of the peer begins here at the earliest: the last packet of
                               the reverse flow, or a later packet of this flow if packets are
                               missing before it or an RNR NAK explains the wait; frame 0: no packet
                               of the reverse flow */
     bool is_refused;       /* the last response of the reverse flow is a NAK or RNR NAK */
-    smcr_when_t asked;     /* first request after the peer's last packet (`heard`); frame 0: none */
+    smcr_when_t asked;     /* first request after the peer's last packet, or the request at `heard`
+                              if `heard` is a packet of this flow; frame 0: none */
     smcr_when_t last;      /* last request after `heard`; only set while `asked` is set */
     uint32_t highest;      /* highest PSN of the requests after `heard`, 24 bits; only set while
                               `asked` is set */
@@ -267,11 +271,13 @@ smcr_collect_silence_is_long(const smcr_collect_silence_t *silence)
     return silence->attempts >= SMCR_COLLECT_LONG_SILENCE;
 }
 
-/* Takes the next packet of the flow that `times` belongs to. Memory is allocated in `scope`. */
+/* Takes the next packet of the flow that `times` belongs to. `when`: number and time of its frame.
+ * Memory is allocated in `scope`. */
 void smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_when_t when, const smcr_tap_t *packet);
 
-/* Whether a long silence of the peer (SMCR_COLLECT_LONG_SILENCE) lasted beyond `frame`. */
+/* Whether a long silence of the peer (SMCR_COLLECT_LONG_SILENCE) has a retransmission after
+ * `frame`. */
 bool smcr_collect_flow_times_was_silent(const smcr_collect_flow_times_t *times, uint32_t frame);
 
 /* Takes the next packet of the reverse flow: it ends a silence of the peer. Memory is allocated in
@@ -279,8 +285,9 @@ bool smcr_collect_flow_times_was_silent(const smcr_collect_flow_times_t *times, 
 void smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_when_t when, const smcr_tap_t *packet);
 
-/* Moves the intervals of `from` to `times`, and clears `from`. Called when the state finds that
- * `from`, counted as a flow of no link, is the flow of a link. */
+/* Moves the times of `from` to `times`, and clears `from`. Only `long_frames` also stay in `from`.
+ * Called when the report is made, if the state has found that `from`, counted as a flow of no link,
+ * is the flow of a link. */
 void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_collect_flow_times_t *from);
 
@@ -307,8 +314,9 @@ typedef struct {
                         this element of the ring is not used */
 } smcr_collect_sent_t;
 
-/* The request that the receiver expects, if the sender has sent this request without an
- * acknowledgement. All zeros except `next`: the request has not been sent so far. */
+/* The request that the receiver expects. If the sender has not sent it so far, `begin.frame` is 0,
+ * and only `next`, `rnr_naks` and `is_refused` may be set. An acknowledgement of the request begins
+ * the struct anew, with the next expected request. */
 typedef struct {
     smcr_when_t begin; /* first captured try; frame 0: none */
     smcr_when_t end;   /* last captured try */
@@ -331,13 +339,13 @@ typedef struct {
 typedef struct {
     smcr_collect_sent_t sent[SMCR_COLLECT_SENT_KEPT]; /* the last requests, as a ring buffer */
     unsigned sent_next;       /* index in `sent` for the next request */
-    unsigned sent_count;      /* number of members of `sent` that are in use */
+    unsigned sent_count;      /* number of elements of `sent` that have been set */
     bool is_known;            /* `expected` is known */
     uint32_t expected;        /* PSN that the receiver expects, 24 bits */
     uint32_t acked_longest;   /* length of the longest IP packet that was acknowledged, bytes; 0:
                                  none */
-    uint32_t dropped_longest; /* length of the longest IP packet that `sent` has no room for, bytes,
-                                 since the last acknowledgement; 0: none */
+    uint32_t dropped_longest; /* length of the longest IP packet whose element of `sent` was
+                                 overwritten since the last acknowledgement, bytes; 0: none */
     smcr_collect_stuck_t stuck; /* the expected request */
 } smcr_collect_flow_sizes_t;
 
@@ -348,9 +356,9 @@ void smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t 
 /* Takes the headers of the next packet of the reverse flow: it may acknowledge requests. */
 void smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce);
 
-/* Adds to `sizes` which sizes of `from` are acknowledged. `from` has earlier packets of the same
- * flow; those that were not acknowledged then are, if an acknowledgement of `sizes` covers them. A
- * stuck request of `from` is not added. */
+/* Adds to `sizes` the acknowledged sizes of `from`, which has earlier packets of the same flow. A
+ * packet of `from` without an acknowledgement counts as acknowledged if an acknowledgement of
+ * `sizes` covers it. A stuck request of `from` is not added. */
 void smcr_collect_flow_sizes_join(smcr_collect_flow_sizes_t *sizes,
                                   const smcr_collect_flow_sizes_t *from);
 
@@ -387,7 +395,8 @@ const smcr_collect_silence_t *
 smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to);
 
 /* Returns the first request to queue pair `to` after the last packet from `to`; frame 0: there is
- * none. */
+ * none. If requests are missing in the capture since, or an RNR NAK has explained the wait, it is
+ * the first captured request after that. */
 smcr_when_t smcr_collect_rdma_flows_asked(const smcr_collect_t *collection, const smcr_qp_t *to);
 
 /* Returns the last packet of the flow that queue pair `to` receives; frame 0: there is none. */
@@ -479,8 +488,8 @@ wmem_array_t *smcr_collect_tcp_flows_all(const smcr_collect_t *collection, wmem_
 void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, bool only_over,
                                    smcr_figure_list_t *list, wmem_allocator_t *scope);
 
-/* Notes that a connection of SMC-R uses the TCP connection. `is_over`: the connection of SMC-R has
- * ended or is given up. */
+/* Notes that a connection of SMC-R uses the TCP connection, which the collection must have.
+ * `is_over`: the connection of SMC-R has ended or is given up. */
 void smcr_collect_tcp_flows_own(const smcr_collect_t *collection, uint32_t tcp_stream,
                                 bool is_over);
 
@@ -497,7 +506,8 @@ smcr_collect_tcp_flows_has_closed(const smcr_collect_tcp_facts_t *tcp)
     return tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame);
 }
 
-/* Returns the gap of a TCP connection in which bytes may be missing; `until` 0: there is none. */
+/* Returns the gap of a TCP connection in which bytes may be missing; `until` 0: there is none, or
+ * the client has got no answer to its SYN. */
 smcr_collect_gap_t smcr_collect_tcp_flows_gap(const smcr_collect_tcp_facts_t *tcp);
 
 /* ---- link groups: their links, the fate of each link, and the RMBs that messages announce ---- */
@@ -549,7 +559,8 @@ void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pi
                                const expert_info_t *item);
 
 /* Adds `number` packets to the notice of a display filter. `first`: frame of the first of these
- * packets. The notice is no expert item: its severity is 0. */
+ * packets. The notice is no expert item: its severity is 0. The text `filter` is not copied, and
+ * must live as long as the collection. */
 void smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_when_t first,
                                 uint64_t number);
 
@@ -559,8 +570,8 @@ void smcr_collect_notices_count_clock_step(smcr_collect_t *collection, smcr_when
                                            uint64_t back);
 
 /* Counts an error that the application's protocol reports on the connection, in the frame of
- * `when`. `filter`: display filter of such errors. The notice is no expert item: its severity is
- * 0. */
+ * `when`. `filter`: display filter of such errors; the text is not copied, and must live as long as
+ * the collection. The notice is no expert item: its severity is 0. */
 void smcr_collect_notices_count_error(smcr_collect_t *collection, const char *filter,
                                       smcr_when_t when, const smcr_conn_t *conn);
 

@@ -6,7 +6,8 @@
 #include "fields.h"
 #include "followed.h"
 
-/* Whether the silent host was heard elsewhere during the silence. */
+/* Whether the silent host has sent a packet on another queue pair, on another link or over TCP
+ * during the silence. */
 static bool
 was_heard(const smcr_collect_silence_t *silence)
 {

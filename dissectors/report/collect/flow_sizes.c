@@ -31,8 +31,8 @@ acknowledge(smcr_collect_flow_sizes_t *sizes, uint32_t expected)
     sizes->stuck = (smcr_collect_stuck_t){.next = expected};
 }
 
-/* An acknowledgement covers the PSN that it names. A NAK and an RNR NAK cover only the PSNs before
- * it. */
+/* An acknowledgement covers the PSN that it names. An RNR NAK, and a NAK for a PSN sequence error,
+ * cover only the PSNs before the named one. NAKs with other codes are ignored. */
 void
 smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
 {
@@ -55,9 +55,9 @@ smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_hea
 
 /* ---- requests ---- */
 
-/* Keeps the length of a request until the request is acknowledged. If too many requests are kept,
- * the oldest one counts as acknowledged with the next acknowledgement. So a size that does arrive
- * is never taken for a size that does not arrive. */
+/* Keeps the length of a request until the request is acknowledged. If the ring is full, the oldest
+ * request leaves it, and counts as acknowledged with the next acknowledgement of any request. So a
+ * size that arrives is never taken for a size that does not arrive. */
 static void
 keep_sent(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
 {
@@ -69,7 +69,7 @@ keep_sent(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
     sizes->sent_next = (sizes->sent_next + 1) % SMCR_COLLECT_SENT_KEPT;
 }
 
-/* Notes the time between two tries. */
+/* Notes the time between two tries, nanoseconds. */
 static void
 note_interval(smcr_collect_stuck_t *stuck, uint64_t interval)
 {
@@ -77,7 +77,7 @@ note_interval(smcr_collect_stuck_t *stuck, uint64_t interval)
     stuck->shortest = stuck->shortest ? MIN(stuck->shortest, interval) : interval;
 }
 
-/* Takes in a request that is not acknowledged so far. A try is a transmission of the expected
+/* Takes in a request, unless it is acknowledged already. A try is a transmission of the expected
  * request. With each try the sender steps back to the expected request (go-back-N). If only later
  * requests are captured, the expected request is missing in the capture: then each transmission of
  * the first captured request after it is a try. */
@@ -106,7 +106,7 @@ take_try(smcr_collect_flow_sizes_t *sizes, smcr_when_t when, const smcr_ib_heade
     stuck->end = when;
 }
 
-/* A retransmission is a try, and no new length: the first transmission has shown it. */
+/* A retransmission is only a try: keep_sent() has its length since the first transmission. */
 void
 smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
                              const smcr_tap_t *packet)
@@ -123,8 +123,8 @@ smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
         take_try(sizes, when, roce);
 }
 
-/* `from` is the older part: its unacknowledged packets are judged by the expected PSN of `sizes`.
- * If that is not known, only what was acknowledged before counts. */
+/* Packets of `from` before the expected PSN of `sizes` count as acknowledged. If the expected PSN
+ * is not known, only packets count that `from` knows as acknowledged. */
 void
 smcr_collect_flow_sizes_join(smcr_collect_flow_sizes_t *sizes,
                              const smcr_collect_flow_sizes_t *from)

@@ -252,7 +252,8 @@ note_retransmission(smcr_collect_flow_times_t *times, smcr_when_t when,
 /* Takes the next packet of the flow into three times: retransmission, wait after an RNR NAK,
  * silence of the peer. Three kinds of packets are ignored: packets that are not of a reliable
  * connection, duplicates made by the network, and responses (acknowledgements, READ responses),
- * which the peer never answers. */
+ * which the peer never answers. Of a response that is a retransmission, only the frame is noted
+ * (`outside`). */
 void
 smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_when_t when, const smcr_tap_t *packet)
@@ -279,6 +280,8 @@ smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t 
 
 /* ---- reporting ---- */
 
+/* Whether the frame is between the first and the last retransmission of a silence, or is one of
+ * these. */
 static bool
 is_within(const smcr_collect_silent_frames_t *frames, uint32_t frame)
 {
@@ -337,7 +340,8 @@ smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection, const sm
            is_in_silence_of(collection, &link->qp[1], frame);
 }
 
-/* The silence of `from` ends here, since its next packets are those of the link's flow. */
+/* The silence of `from` ends with its last retransmission: later packets belong to the link's
+ * flow. */
 void
 smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_collect_flow_times_t *from)
@@ -381,8 +385,8 @@ silence_entry(const smcr_collect_silence_t *silence, wmem_allocator_t *scope)
     return entry;
 }
 
-/* Adds to the durations of the entry, which may have those of another flow. A silence that still
- * lasts counts, too. */
+/* Adds to the three durations of the entry, and sets its counts of silences. A silence that has not
+ * ended counts, too: its length always, its retransmissions only if it is long. */
 void
 smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                              wmem_allocator_t *scope)

@@ -1,4 +1,5 @@
-/* Finds the figures of RDMA flows, and what both counting and reporting need of them.
+/* Finds the figures of RDMA flows, or makes them. Also has the functions that both rdma_flows.c and
+ * flow_entries.c call for these figures.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -57,7 +58,7 @@ smcr_collect_followed_odd(const smcr_collect_followed_t *flow, uint32_t frame)
                      : SMCR_COLLECT_NOT_ODD;
 }
 
-/* A cause without a counter of its own counts as unknown. */
+/* A step back without a cause (SMCR_CAUSE_NONE) counts as one with unknown cause. */
 void
 smcr_collect_followed_count_cause(smcr_entry_causes_t *causes, const smcr_collect_followed_t *flow,
                                   const smcr_collect_stepped_t *stepped)

@@ -11,12 +11,11 @@
 /* Number of last steps back that are kept for each flow: later packets may show their cause. */
 #define SMCR_COLLECT_STEPS_KEPT 16
 
-/* Number of marked packets that are kept for each flow: their duplicates are no marks of their
- * own. */
+/* Number of last marked packets that are kept for each flow, so that their duplicates are not
+ * counted as further marked packets. */
 #define SMCR_COLLECT_MARKED_KEPT 64
 
-/* Number of connections of RDMA-CM that are kept for each flow, since their REQ was
- * retransmitted. */
+/* Highest number of elements of smcr_collect_followed_t.asked. */
 #define SMCR_COLLECT_ASKED_MOST 256
 
 /* The packets that a flow retransmitted in one step back (go-back-N). */
@@ -35,8 +34,8 @@ typedef struct smcr_collect_early {
 
 /* A flow with its figures. Exactly one of `to` and `foreign` is set, and identifies the flow. */
 typedef struct {
-    const smcr_qp_t *to;             /* queue pair of a link that receives the flow; NULL: no
-                                        link */
+    const smcr_qp_t *to;             /* queue pair of a link that receives the flow; NULL: the flow
+                                        belongs to no link */
     const smcr_rdma_flow_t *foreign; /* the flow in fabric/peers, if it is the flow of no link;
                                         NULL: flow of a link */
     uint32_t index;                  /* index of the flow in the last report */
@@ -61,8 +60,8 @@ typedef struct {
     smcr_figure_tally_t ports;       /* packets by UDP source port */
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
     int32_t cnp_id;                  /* IPv4 identification of this CNP; negative: not known */
-    uint64_t *marked;                /* the last packets with CE: PSN, opcode and IP
-                                        identification; NULL: none */
+    uint64_t *marked;                /* the last SMCR_COLLECT_MARKED_KEPT packets with CE: PSN,
+                                        opcode and IP identification (mark_key()); NULL: none */
     unsigned marked_next;            /* index of the oldest one in `marked` */
     smcr_collect_early_t *early_cnps; /* the flow's CNPs that came while the reverse flow was not
                                          known, the last one first; NULL: none, or they are counted

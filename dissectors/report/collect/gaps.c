@@ -2,7 +2,7 @@
 
 #include "gaps.h"
 
-/* The list stays within its bound: a joined gap claims more than is missing, never less. */
+/* A joined gap may include frames between which nothing is missing. It leaves out no gap. */
 void
 smcr_collect_gaps_add(smcr_collect_gap_list_t *gaps, smcr_collect_gap_t gap)
 {
@@ -27,7 +27,7 @@ smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame)
     return since;
 }
 
-/* The rest keeps its order. */
+/* The gaps that stay keep their order. */
 void
 smcr_collect_gaps_forget(smcr_collect_gap_list_t *gaps, uint32_t frame)
 {

@@ -11,14 +11,14 @@
 
 /* The addresses of a pair: key of `collection->heard`. */
 typedef struct {
-    uint8_t from[SMCR_GID_LENGTH];
-    uint8_t to[SMCR_GID_LENGTH];
+    uint8_t from[SMCR_GID_LENGTH]; /* GID of the sender, network byte order; IPv4: mapped */
+    uint8_t to[SMCR_GID_LENGTH];   /* GID of the receiver, likewise */
 } pair_t;
 
 /* A pair of addresses, and the last packets from the first address to the second. */
 typedef struct {
-    pair_t key;
-    smcr_collect_heard_t heard;
+    pair_t key;                 /* the two addresses; key of the map, so it never changes */
+    smcr_collect_heard_t heard; /* last packets from `key.from` to `key.to` */
 } pair_heard_t;
 
 static guint
@@ -86,7 +86,8 @@ note(smcr_when_t *found, smcr_when_t when, smcr_collect_silence_t *silence)
         silence->early = when;
 }
 
-/* Writes the address of the connection's TCP end on `side` of the link group as a GID. */
+/* Writes the IP address of the connection's TCP end on `side` of the link group as a GID: IPv4 as
+ * mapped address. The group must know which side is the server. */
 static void
 write_end(const smcr_conn_t *conn, int side, uint8_t gid[SMCR_GID_LENGTH])
 {
@@ -117,7 +118,8 @@ note_tcp_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
         note(&silence->tcp, heard->tcp, silence);
 }
 
-/* Notes the last packet of the silent host on the other links of the group. */
+/* Notes the last packet of the silent host on the newest links of the group. Links on which the
+ * host has the same GID as on the silent link do not count. */
 static void
 note_links_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
                     smcr_collect_silence_t *silence)
@@ -137,7 +139,8 @@ note_links_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
     }
 }
 
-/* Packets elsewhere between the same hosts count first, then those of the link group. */
+/* Packets between the same two addresses are noted first. A TCP segment between other addresses of
+ * the link group is noted only if it is later. */
 void
 smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
                         const smcr_qp_t *silent, smcr_collect_silence_t *silence)
@@ -152,7 +155,7 @@ smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_hea
 
 /* ---- texts of addresses ---- */
 
-/* Equal texts have one pointer, which callers compare. */
+/* The map returns one pointer for all equal texts: callers compare pointers instead of texts. */
 const char *
 smcr_collect_text(const smcr_collect_t *collection, const char *text)
 {

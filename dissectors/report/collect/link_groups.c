@@ -152,9 +152,9 @@ silent_since(const smcr_link_t *link, unsigned side, const smcr_collect_t *colle
 
 /* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A
  * link is lost if a side reports that its path is lost, or if requests on it get no answer up to
- * the end of the capture (silent_since()). The latter proves nothing if a missing
- * message may have ended the link. A link that both ends have set up, and that then was rejected
- * after such a report, is lost, too. */
+ * the end of the capture (silent_since()). Missing answers prove nothing if a message that is not
+ * captured may have ended the link. A link that both ends have set up, and that then was rejected
+ * after a side had reported it as lost, is lost, too. */
 static smcr_when_t
 lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
 {
@@ -462,7 +462,8 @@ rmb_of(const void *uses, uint32_t index)
     return (uintptr_t)((const rmb_use_t *)uses)[index].rmb;
 }
 
-/* Returns the first use of the RMB, and stores in `*count` how many uses it has. */
+/* Returns the first use of the RMB; its other uses follow it in memory. Stores in `*count` how many
+ * uses the RMB has; if it has none, the returned pointer must not be read. */
 static const rmb_use_t *
 uses_of(const reporter_t *reporter, const smcr_rmb_t *rmb, unsigned *count)
 {
@@ -579,9 +580,13 @@ may_have_ended_with_group(const smcr_link_t *link)
            smcr_evidence_never_saw(link);
 }
 
-/* Whether the link may be active without a packet in the capture that shows it: 1. the state of the
- * link is not known; 2. the link was announced, has no packets yet, and its CONFIRM LINK may still
- * come; 3. may_have_ended_with_group(). */
+/* Whether the link may be active without a packet in the capture that shows it. There are three
+ * cases:
+ * 1. the state of the link is not known;
+ * 2. the link was announced, has no packets yet, and its CONFIRM LINK may still come;
+ * 3. nothing shows whether the link was active when its group ended (may_have_ended_with_group()).
+ * Cases 2 and 3 do not hold if the setup of the group's links is known to have failed
+ * (smcr_evidence_never_confirmed()). */
 static bool
 may_be_in_use(const smcr_link_t *link)
 {

@@ -23,7 +23,7 @@ smcr_collect_lgr_number(const smcr_lgr_t *lgr)
 
 SMCR_FIGURE_ORDER(by_frame, smcr_when_t, when, when->frame)
 
-/* Both lists are in the order of frames, since they are searched by halving. */
+/* Both lists are in ascending order of frames: the search is binary. */
 smcr_when_t
 smcr_collect_when(const smcr_collect_t *collection, uint32_t frame)
 {
@@ -39,7 +39,7 @@ smcr_collect_when(const smcr_collect_t *collection, uint32_t frame)
     return (smcr_when_t){0, 0};
 }
 
-/* The order of the list stays. */
+/* The list stays in ascending order of frames, for smcr_collect_when(). */
 void
 smcr_collect_times_forget(smcr_collect_t *collection, uint32_t frame)
 {

@@ -13,7 +13,7 @@
 #include "fields.h"
 #include "message/message.h"
 
-#define PREFIX "smcr."
+#define PREFIX "smcr." /* the names of all expert items of the plugin begin with this text */
 
 /* The expert items of one kind. While a frame is not complete, also a single expert item of the
  * frame. */
@@ -74,7 +74,7 @@ hosts_of(const smcr_collect_t *collection, const packet_info *pinfo)
     return hosts;
 }
 
-/* Only keeps the item: whether it counts is decided when all items of the frame have come. */
+/* Only keeps the item: its connection, link and sender are known when its packet comes. */
 void
 smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
                           const expert_info_t *item)
@@ -141,7 +141,8 @@ blame(counted_items_t *item, const smcr_record_t *record)
     item->blamed = true;
 }
 
-/* Goes back to the items of the packet before, which have a subject. */
+/* Goes back from the newest item to the first one that has a subject: this one is about an earlier
+ * packet of the frame. */
 void
 smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *packet)
 {
@@ -294,7 +295,7 @@ smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_
     count_items(collection->item_kinds, &item, pool_of_frames(collection));
 }
 
-/* A clock step concerns no host, so its list of hosts is `nothing`. */
+/* A clock step concerns no host, so the item has no hosts. */
 void
 smcr_collect_notices_count_clock_step(smcr_collect_t *collection, smcr_when_t when, uint64_t back)
 {
@@ -406,8 +407,9 @@ address_of(wmem_allocator_t *scope, smcr_host_bytes_t frame, const smcr_host_ip_
     return address_to_str(scope, &addr);
 }
 
-/* Whether another capture point has shown the ICMP error before: no router changes its
- * identification, nor the beginning of its message, which quotes a packet. Notes the error. */
+/* Whether another capture point has shown the ICMP error before; false if the file has one capture
+ * point. Two errors are the same if their IP identifications and the first bytes of their messages
+ * are equal: no router changes these. Keeps the error for the next call. */
 static bool
 is_of_other_point(smcr_collect_t *collection, const packet_info *pinfo, smcr_host_bytes_t frame,
                   const smcr_host_ip_packet_t *error)

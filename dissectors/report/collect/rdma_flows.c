@@ -60,7 +60,7 @@ set_odd(const smcr_collect_t *collection, smcr_collect_followed_t *flow, uint32_
     wmem_map_insert(flow->odd, GUINT_TO_POINTER(frame), GUINT_TO_POINTER(odd));
 }
 
-/* Counts a NAK by its code. */
+/* Counts a NAK by its code. Reserved codes have no counter. */
 static void
 count_nak_code(smcr_entry_naks_t *naks, unsigned code)
 {
@@ -201,9 +201,10 @@ count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
         (*counts[checked - 1])++;
 }
 
-/* Returns the time of the first transmission of a retransmitted packet, nanoseconds. Returns 0 if
- * it is not known for how long the sender's timer ran: the sender's host was silent for long
- * meanwhile, so earlier retransmissions may have been lost upstream of the capture point. */
+/* Returns the time of the first transmission of a retransmitted packet, nanoseconds. Returns 0 for
+ * other packets. Also returns 0 if it is not known for how long the sender's timer ran: the
+ * sender's host was silent for long since the first transmission, so earlier retransmissions may
+ * have been lost upstream of the capture point. */
 static uint64_t
 timer_since(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
             const smcr_record_t *record)
@@ -238,7 +239,7 @@ take_recovery(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_wh
         smcr_recovery_take_request(&flow->recovery, collection->scope, &request);
 }
 
-/* Returns the last CNPs of the capture. */
+/* Returns what the collection keeps of the last CNPs; makes it at the first call. */
 static smcr_classes_pacing_t *
 pacing_of(smcr_collect_t *collection)
 {
@@ -273,8 +274,9 @@ take_cnp(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t 
     smcr_classes_reaction_notify(slowed->reaction);
 }
 
-/* Counts a marked data packet, which its receiver answers with a CNP. Marked acknowledgements are
- * not counted, since not every receiver answers them. */
+/* Counts a marked data packet, which its receiver answers with a CNP. Counts nothing if the reverse
+ * flow, which would carry this CNP, is not known. Marked acknowledgements are not counted, since
+ * not every receiver answers them. */
 static void
 count_mark(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
            const smcr_ib_headers_t *roce)
@@ -321,8 +323,8 @@ measure(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t fr
         smcr_distribution_add_time(distribution, scope, to - from);
 }
 
-/* Notes a CNP that comes while the reverse flow is not known. Only later does the state find which
- * mark it answers, for the first CNPs of a flow. */
+/* Notes a CNP that comes while the reverse flow is not known. The state finds later which mark the
+ * CNP answers, but only for the first SMCR_ECN_EARLY_MOST of these CNPs. */
 static void
 note_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
            const smcr_record_t *record)
@@ -337,7 +339,8 @@ note_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
     flow->early_count++;
 }
 
-/* Measures how long the answers of the early CNPs took, when the reverse flow is known. */
+/* Once the reverse flow is known, adds to its figures the time from the mark CE to the CNP, for
+ * each early CNP whose mark is known. No CNP of the flow is early afterwards. */
 static void
 count_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow)
 {
@@ -353,18 +356,20 @@ count_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow)
     flow->early_count = 0;
 }
 
-/* Nanoseconds. A CNP that comes sooner after another one of its flow may be a duplicate. */
+/* Time in nanoseconds. A CNP that comes sooner after another CNP of its flow may be a duplicate. */
 #define CNP_SOON UINT64_C(100000)
 
-/* Whether the capture has nearly all packets of the flow twice: seven of eight, or more. */
+/* Whether the capture has nearly all packets of the flow twice: at least 7 of 16 captured packets
+ * are duplicates. `flow` may be NULL: false. */
 static bool
 is_captured_twice(const smcr_collect_followed_t *flow)
 {
     return flow && flow->figures.packets && flow->figures.copies * 16 >= flow->figures.packets * 7;
 }
 
-/* Whether the CNP is a duplicate of the flow's last CNP: it has the same IP identification. Without
- * one it is a duplicate if the packets that the CNPs slow down are captured twice. */
+/* Whether the packet is a CNP, and a duplicate of the flow's last CNP: it comes less than CNP_SOON
+ * after it, and has the same IP identification. A CNP without an identification is a duplicate if
+ * the packets of the reverse flow, which the CNPs slow down, are captured twice. */
 static bool
 is_cnp_copy(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
             smcr_when_t when, const smcr_ib_headers_t *roce)
@@ -385,8 +390,8 @@ mark_key(const smcr_ib_headers_t *roce)
     return (uint64_t)roce->psn << 24 | (uint64_t)roce->opcode << 16 | (uint16_t)roce->ip_id;
 }
 
-/* Whether one of the last marked packets of the flow has the PSN and the opcode of this one.
- * `by_id`: and a known IP identification that is the same. */
+/* Whether one of the last marked packets of the flow has the PSN and the opcode of this packet. If
+ * `by_id` is set, the IP identification of this packet must also be known, and the same. */
 static bool
 was_marked(const smcr_collect_followed_t *flow, const smcr_ib_headers_t *roce, bool by_id)
 {
@@ -414,8 +419,9 @@ keep_marked(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
     flow->marked_next = (flow->marked_next + 1) % SMCR_COLLECT_MARKED_KEPT;
 }
 
-/* Counts the mark of a packet, whose class counts elsewhere. `is_packet`: the packet is no
- * duplicate, so it counts among the packets of which a share is marked. */
+/* Counts a packet for the share of marked packets over time, and a mark of the packet.
+ * count_class() counts the packet's class. `is_packet`: the packet is no duplicate, so it counts
+ * among the packets of which a share is marked. */
 static void
 count_share(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
             const smcr_ib_headers_t *roce, bool is_packet)
@@ -475,7 +481,8 @@ count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
     count_congestion(collection, flow, when, roce);
 }
 
-/* Keeps the connection of a retransmitted REQ: it may never get an answer. */
+/* Keeps the connection of a retransmitted REQ: it may never get an answer. A connection is kept
+ * once; a flow keeps SMCR_COLLECT_ASKED_MOST connections at most. */
 static void
 keep_asked(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
            const smcr_cm_conn_t *conn)
@@ -552,7 +559,7 @@ count_standstill(const smcr_collect_t *collection, smcr_collect_followed_t *flow
 
 /* ---- what else a silent peer sends ---- */
 
-/* Notes when the flow's source was last heard. */
+/* Notes the packet as the last RoCE packet from the flow's source to its destination. */
 static void
 note_heard(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when)
 {
@@ -624,8 +631,8 @@ hear(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_collect_fol
     smcr_collect_flow_sizes_hear(&answered->sizes, packet->roce);
 }
 
-/* Counts the flow of a packet that has no figures, at its first packet. `flow` NULL: the packet has
- * no flow. */
+/* Counts a flow that gets no figures, since FLOWS_MOST flows have some (followed.c). Counts each
+ * flow once. `flow` NULL: the packet belongs to no flow. */
 static void
 note_uncounted(smcr_collect_t *collection, const smcr_rdma_flow_t *flow)
 {
@@ -639,7 +646,8 @@ note_uncounted(smcr_collect_t *collection, const smcr_rdma_flow_t *flow)
     collection->capture.flows_not_counted++;
 }
 
-/* An answer counts in the figures of the opposite flow, whose requests it answers. */
+/* An answer also counts in the figures of the reverse flow, whose requests it answers. Of a packet
+ * whose flow has no figures, only the ICRC counts. */
 void
 smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                              const smcr_tap_t *packet)

@@ -26,7 +26,7 @@
 typedef struct {
     uint16_t ports[2]; /* source and destination port */
     uint32_t seq, ack; /* sequence number and acknowledgement number */
-    uint16_t flags; /* length of the header (upper 4 bits) and flags */
+    uint16_t flags; /* length of the header in units of 4 bytes (upper 4 bits), and flags */
 } pattern_t;
 
 /* Whether `bytes` has the pattern at `offset`. */
@@ -41,7 +41,7 @@ is_at(smcr_host_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
  * true. Looks at offset `try` first, then at each byte. Returns false if `bytes` has no such
  * header. */
 static bool
-find(smcr_host_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *offset)
+find_tcp_header(smcr_host_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *offset)
 {
     *offset = try;
     if (!bytes.bytes || is_at(bytes, try, pattern))
@@ -80,7 +80,7 @@ find_ip(headers_t *headers, smcr_host_bytes_t frame, const struct tcpheader *tcp
 /* Offsets of the headers in the last segment. The next segment most likely has its headers at the
  * same offsets. Zeros: no segment yet. */
 typedef struct {
-    uint32_t ip, tcp;
+    uint32_t ip, tcp; /* offset of the IP header and of the TCP header, bytes */
 } offsets_t;
 
 /* Finds the headers of a segment: in the frame, or in bytes that Wireshark has reassembled or
@@ -96,7 +96,7 @@ find_headers(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *o
     for (const GSList *source = pinfo->data_src; source; source = source->next) {
         smcr_host_bytes_t bytes = smcr_host_bytes_of(get_data_source_tvb(source->data));
 
-        if (!find(bytes, offsets->tcp, &pattern, &headers.tcp))
+        if (!find_tcp_header(bytes, offsets->tcp, &pattern, &headers.tcp))
             continue;
         headers.bytes = bytes;
         find_ip(&headers, smcr_host_bytes_of_frame(pinfo), tcp, offsets->ip);
@@ -212,8 +212,9 @@ segment_of(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *off
 
 /* ---- what an application answers ---- */
 
-/* Writes what the first bytes of a segment's data are into `answer`: "HTTP 400", "a TLS alert".
- * Writes "" if the bytes are not those of a known protocol, or not captured. */
+/* Writes what the first bytes of a segment's data are into `answer`: "HTTP 400", "a TLS alert"; ""
+ * if the bytes are not those of a known protocol. If no byte is captured, `answer` stays as it
+ * is. */
 static void
 name_answer(const packet_info *pinfo, const struct tcpheader *tcp, char *answer)
 {
@@ -228,9 +229,11 @@ name_answer(const packet_info *pinfo, const struct tcpheader *tcp, char *answer)
 
 /* ---- flows ---- */
 
-enum { UP, DOWN };       /* directions of a connection */
+enum { UP, DOWN };       /* directions of a connection: that of the first captured segment, and the
+                            other one */
 enum { CLIENT, SERVER }; /* ends of a connection */
 
+/* A TCP connection, as it is kept while packets come. */
 typedef struct {
     smcr_collect_tcp_facts_t facts; /* first member: smcr_collect_tcp_flows_facts() returns its
                                        address */
@@ -308,8 +311,8 @@ end_of(const smcr_collect_tcp_facts_t *facts, unsigned direction)
     return (direction == UP) == facts->client_is_up ? CLIENT : SERVER;
 }
 
-/* Notes that the client sends `direction`. When this is learned, the times of earlier FINs are
- * swapped if they were noted for the wrong ends. */
+/* Notes that the client sends `direction`. When the first SYN or SYN-ACK shows this, the times of
+ * earlier FINs are swapped if they were noted for the wrong ends. */
 static void
 set_client(smcr_collect_tcp_facts_t *facts, unsigned direction)
 {
@@ -478,7 +481,8 @@ does_not_count(const packet_info *pinfo, const struct tcpheader *tcp)
     return is_truncated || smcr_translation_is_copy(tcp->th_stream);
 }
 
-/* The direction of the segment. The source port shows it, unless both ends have the same port. */
+/* Returns the direction of the segment, UP or DOWN. The source port shows it, unless both ends have
+ * the same port; then the source address does. */
 static unsigned
 direction_of(const smcr_collect_t *collection, const tcp_conn_t *flow, const struct tcpheader *tcp)
 {
@@ -557,6 +561,7 @@ smcr_collect_tcp_flows_all(const smcr_collect_t *collection, wmem_allocator_t *s
     return smcr_figure_values(collection->tcp, by_stream, scope);
 }
 
+/* Without a captured SYN, the first bytes of the connection are missing. */
 smcr_collect_gap_t
 smcr_collect_tcp_flows_gap(const smcr_collect_tcp_facts_t *tcp)
 {
@@ -590,8 +595,8 @@ make_entry(const smcr_figure_maker_t *maker, void *made, const void *source)
     smcr_congestion_tcp_direction_report(&direction[DOWN], &entry->down, maker->scope);
 }
 
-/* The list is in the ascending order of tcp.stream, as smcr_collect_tcp_flows_all() returns it. It
- * has facts in place of entries until its maker makes each of them. */
+/* Each element of the list is a tcp_conn_t until the list's maker makes an entry of it
+ * (make_entry()). */
 void
 smcr_collect_tcp_flows_report(const smcr_collect_t *collection, bool only_over,
                               smcr_figure_list_t *list, wmem_allocator_t *scope)

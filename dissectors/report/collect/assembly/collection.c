@@ -18,6 +18,7 @@
 
 /* ---- counts of the capture: frames, and IP packets that are neither TCP nor RoCE ---- */
 
+/* Layers of a packet, a bit each. */
 enum { IP = 1, TCP = 2, ROCE = 4, ICMP = 8, MAC_CONTROL = 16 };
 
 /* Wireshark's protocols, and the layer (IP, TCP, ROCE, ...) that each stands for. `id`:
@@ -283,8 +284,8 @@ smcr_collection_free(smcr_collection_t *collection)
     g_free(collection);
 }
 
-/* Allocates the memory of an empty collection. Called before each use of a collection; does nothing
- * if the memory exists. */
+/* Allocates the memory of an empty collection. Called before data is taken and before a report is
+ * made; does nothing if the memory exists. */
 static void
 begin(smcr_collect_t *all)
 {
@@ -372,9 +373,10 @@ is_first_of_link(const smcr_tap_t *packet, uint32_t frame)
     return link && link->added_frame == frame;
 }
 
-/* Whether the report may need the time of the frame. The report names four kinds of frames: frames
- * of messages outside RoCE, such as CLC; frames of LLC messages other than TEST LINK; packets after
- * a sequence gap; and the first frame of each link. */
+/* Whether the report may need the time of the frame. The state keeps only the numbers of frames,
+ * and the report looks up the times of four kinds: frames of messages outside RoCE, such as CLC;
+ * frames of LLC messages other than TEST LINK; packets after a sequence gap; and the first frame of
+ * each link. */
 static bool
 is_time_needed(const smcr_tap_t *packet, uint32_t frame)
 {
@@ -402,7 +404,8 @@ draw_packet(smcr_collect_t *all, smcr_when_t when, const smcr_tap_t *packet)
 }
 
 /* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,
- * link groups, and finally the subject of expert items. */
+ * link groups, expert items. Of a TCP segment only the time counts here, and of a packet that
+ * belongs to no flow only the ICRC. */
 static void
 take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
 {
@@ -431,8 +434,8 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
         smcr_collect_notices_defer(all, pinfo, packet);
 }
 
-/* Returns the name of the interface that captured the frame; NULL: not known. The text is the same
- * one each time. */
+/* Returns the name of the interface that captured the frame; NULL: not known. Equal names have one
+ * pointer (smcr_collect_text()). */
 static const char *
 interface_of(smcr_collect_t *all, const packet_info *pinfo)
 {

@@ -40,7 +40,7 @@ typedef enum {
 } smcr_collection_tap_t;
 
 /* Counts the frames before the frame of `pinfo`, although no tap has handed them over: their
- * number, and the time of the first one. The collection is empty. */
+ * number, and the time of the first one. Called with an empty collection. */
 void smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo);
 
 /* Counts the data that `tap` hands over. `data` is the struct of this tap, as Wireshark passes it
@@ -66,8 +66,8 @@ smcr_entry_report_t *smcr_collection_report_ended(smcr_collection_t *collection,
                                                   bool even_if_none, wmem_allocator_t *scope);
 
 /* Lets go of all connections of the last report of smcr_collection_report_ended(): frees their
- * memory, but for a bit each. Later packets of a connection that has ended are not counted; later
- * packets of one that was given up begin new figures. */
+ * memory, but for a bit each. Later packets of a connection that has ended only count as late
+ * packets; later packets of one that was given up begin new figures. */
 void smcr_collection_let_go(smcr_collection_t *collection);
 
 /* Whether the collection has let go of the connection after its end, and points to it no more. */
@@ -78,8 +78,9 @@ bool smcr_collection_is_finished(const smcr_collection_t *collection, const smcr
 const smcr_collection_subject_t *smcr_collection_subject(const smcr_collection_t *collection,
                                                          uint32_t index);
 
-/* Whether the client of a TCP connection sent its first captured segment, as far as is known.
- * `tcp_stream`: number of a connection that the collection has. */
+/* Whether the client of a TCP connection sent its first captured segment. True, too, if this is not
+ * known, or if the collection does not have the connection. `tcp_stream`: Wireshark's tcp.stream of
+ * the connection. */
 bool smcr_collection_tcp_client_is_up(const smcr_collection_t *collection, uint64_t tcp_stream);
 
 /* Returns how many packets and segments came after the collection had let go of their

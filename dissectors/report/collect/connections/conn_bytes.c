@@ -18,9 +18,9 @@ smcr_collect_conn_is_captured(const smcr_collect_conn_stats_t *counted, int send
            smcr_evidence_has_packets_to(&link->qp[!sender]);
 }
 
-/* Whether the capture shows the number of rounds of the element into which the sender writes: it
- * has the sender's first CDC message, with sequence number 1. A tap shows it without this
- * number. */
+/* Whether the capture shows how many rounds of the reader's RMB element the sender has written: it
+ * has the sender's first CDC message, with sequence number 1. If a tap has copied the connection,
+ * the positions of the stream must count from its beginning instead. */
 static bool
 knows_rounds(const smcr_collect_conn_stats_t *counted, int sender)
 {
@@ -201,7 +201,8 @@ smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
     entry->unannounced_bytes = known && !is_relative ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Index of the role's direction in the facts of TCP. `role`: 0 client, 1 server. */
+/* Returns the index, in the facts of TCP, of the direction that the role sends. `role`: 0 client, 1
+ * server. */
 static unsigned
 tcp_way(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp, unsigned role)
 {

@@ -8,8 +8,8 @@
 /* What may be missing at the end of a connection. All zeros: nothing. */
 typedef struct {
     bool is_part;         /* the last messages of the connection may be missing */
-    bool is_part_in_time; /* the last messages may be missing, and before the last captured frame of
-                             the connection */
+    bool is_part_in_time; /* the last messages may be missing, and they may have come before the
+                             last captured frame of the connection */
 } ending_t;
 
 /* Returns what may be missing at the end of the connection. If both sides have ended, nothing is
@@ -52,8 +52,8 @@ is_time_known(const smcr_collect_conn_stats_t *counted)
 }
 
 /* Whether the reader's positions are needed to divide the time, and are not known. They are not
- * needed if the writer has written nothing in the capture: no WRITE to the reader, and no CDC
- * message that announces data. */
+ * needed if the capture has CDC messages of the writer and shows that it has written nothing: no
+ * WRITE to the reader, and no CDC message that announces data. */
 static bool
 misses_positions(const smcr_collect_conn_stats_t *counted, int reader)
 {
@@ -65,8 +65,9 @@ misses_positions(const smcr_collect_conn_stats_t *counted, int reader)
            (has_written || !conn->side[!reader].last_cdc_frame);
 }
 
-/* Why the time of the connection may not be divided exactly: the capture is out of order, or
- * packets of the connection may not be recognised, or the positions of a stream are not known. */
+/* Returns why the time of the connection may not be divided exactly. The capture is out of order;
+ * or packets of the connection may not be recognised, since the peers use immediate data or two
+ * connections share an alert token; or the positions of a stream are not known. */
 static smcr_timeline_doubt_t
 doubt_of_time(const smcr_collect_conn_stats_t *counted)
 {
@@ -89,10 +90,10 @@ may_miss_data_of(const smcr_collect_conn_stats_t *counted, int sender)
            counted->counts->direction[sender].unowned_write != 0;
 }
 
-/* What may be missing of the connection: acknowledgements (`acks`) and the last messages (`last`),
- * for each sender. If both sides have closed, `last` stays false: later messages do not change how
- * the time is divided. `is_part`: the caller knows that the last messages may be missing. If
- * another connection may have them, it is not known since when they are missing. */
+/* Returns what may be missing of the connection: acknowledgements (`acks`) and the last messages
+ * (`last`), for each sender. If both sides have closed, `last` stays false: later messages do not
+ * change how the time is divided. `is_part`: the caller knows that the last messages may be
+ * missing. If another connection may have them, `since` stays zero: not known since when. */
 static smcr_timeline_missing_t
 missing_of(const smcr_collect_conn_stats_t *counted, bool is_part)
 {
@@ -128,9 +129,9 @@ draw_lanes(smcr_collect_conn_stats_t *counted, int side, const smcr_collect_span
     smcr_collect_times_each_piece(&counted->counts->times, side, span, &pieces);
 }
 
-/* The longest time that retransmissions may have taken, nanoseconds. SMC-D has no network: 0. If
- * the last messages may be missing, or the packets of the link do not show it (link_flows.c):
- * SMCR_FIGURE_UNKNOWN. */
+/* Returns the longest time that retransmissions may have taken, nanoseconds; 0 for SMC-D, which has
+ * no network. SMCR_FIGURE_UNKNOWN: the last messages may be missing, or the packets of the link do
+ * not show this time (link_flows.c). */
 static uint64_t
 retransmission_most(const smcr_collect_conn_stats_t *counted,
                     const smcr_timeline_missing_t *missing)
@@ -157,9 +158,9 @@ last_heard(const smcr_collect_t *collection, const smcr_lgr_t *lgr, int side)
     return last;
 }
 
-/* The time that is divided, up to the last frame of the connection. `is_part_in_time`: the last
- * messages may be missing, and they may have come before the last captured frame. `first` and
- * `full_since` stay zero: begin_span() sets them. */
+/* Returns the time that is divided: it lasts up to the last frame of the connection.
+ * `is_part_in_time`: as in ending_t. `first` and `full_since` stay zero: begin_span() sets
+ * them. */
 static smcr_collect_span_t
 span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
         const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
@@ -228,8 +229,9 @@ doubt_pauses(smcr_entry_conn_time_t *time)
     time->nothing_to_write_s = time->answer_s = 0;
 }
 
-/* Blames nobody's program, if a wait for credits may explain a late answer or a late window update:
- * the program may have written or read, and its host could not send the message. */
+/* Charges nothing to the peer's program if a wait for credits may explain a late answer or a late
+ * window update: the program may have written or read, and its host could not send the message. The
+ * reader's part of a full buffer becomes the path's part; the sum of both stays. */
 static void
 doubt_programs(smcr_timeline_direction_t *direction)
 {
@@ -240,7 +242,8 @@ doubt_programs(smcr_timeline_direction_t *direction)
     share[SMCR_INTERVAL_IS_FULL_READER] = 0;
 }
 
-/* Whether packets of the connection may be missing at its end, or anywhere. */
+/* Whether packets of the connection may be missing at its end, or the time may not be divided
+ * exactly for another reason (doubt_of_time()). */
 static bool
 misses_any(const smcr_timeline_missing_t *missing)
 {
@@ -411,7 +414,7 @@ has_unowned_writes(const smcr_collect_conn_stats_t *counted, uint32_t frame)
 
 /* Whether a WRITE of the connection after `frame` may be missing in its figures. There are two
  * cases:
- * 1. has_unowned_writes();
+ * 1. a WRITE that may be one of this connection has no known connection (has_unowned_writes());
  * 2. this is the first pass, and packets of the connection are missing: only a second pass knows
  *    the connection of each WRITE after missing packets. */
 static bool
@@ -421,8 +424,8 @@ misses_writes_after(const smcr_collect_conn_stats_t *counted, uint32_t frame)
            (!smcr_capture_is_read() && smcr_collect_conn_lacks_packets(counted->conn));
 }
 
-/* The last WRITE of either side before the end of the connection; without one, the frame before
- * which the connection has no WRITE. */
+/* Returns the frame of the last WRITE of either side before the end of the connection; without such
+ * a WRITE, the frame before which the connection has no packet. */
 static uint32_t
 last_write_before(const smcr_collect_conn_stats_t *counted, const smcr_entry_conn_end_t *end)
 {
@@ -471,9 +474,9 @@ doubt_writes(smcr_entry_conn_end_t *end, const smcr_collect_conn_stats_t *counte
         end->written_after = SMCR_FIGURE_MAYBE;
 }
 
-/* Fills in which end closed or aborted the connection first, and the WRITEs before and after that.
- * NULL if the peer may have closed before. Values that a missing WRITE may change become not
- * known. */
+/* Fills in which end closed or aborted the connection first, and the last WRITE before this close
+ * and a WRITE after it. `entry->end` is NULL if the peer may have closed before. Values that a
+ * missing WRITE may change become not known. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
@@ -558,8 +561,8 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     fill_wait_before_end(entry, counted, scope);
 }
 
-/* Without a known outcome, data may have gone over RDMA: then the figures of TCP are no answer
- * either. */
+/* If the outcome is not known, data may have gone over RDMA. Then TCP's bytes may be only a part of
+ * the data, so no figure is known. */
 void
 smcr_collect_conn_fill_directions(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,

@@ -36,7 +36,8 @@ has_smc_ended(const smcr_conn_t *conn, const smcr_collection_patience_t *patienc
     return is_past(one->closed_frame, patience) && is_past(other->closed_frame, patience);
 }
 
-/* What is known of the end of a connection. */
+/* What is known of the end of a connection. The order matters to end_of(): from END_OF_ONE on, the
+ * connection has ended, and before it is given up. */
 typedef enum {
     END_IS_OPEN,   /* neither TCP nor SMC-R has ended */
     END_OF_GROUP,  /* the link group of the connection has ended, and no message shows the end of

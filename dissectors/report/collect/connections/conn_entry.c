@@ -23,7 +23,8 @@ fill_endpoint(smcr_entry_endpoint_t *entry, const smcr_conn_t *conn, unsigned ro
     entry->port = conn->port[role];
 }
 
-/* Returns the end of a connection after address translation; NULL: it is the same there. */
+/* Returns an end of a connection as it is after address translation; NULL: address and port are the
+ * same there. `at`: index of the end in `ends`. */
 static smcr_entry_endpoint_t *
 translated_end(const smcr_translation_ends_t *ends, unsigned at, wmem_allocator_t *scope)
 {
@@ -151,7 +152,8 @@ fill_frames(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *cou
         entry->began_before = SMCR_FIGURE_YES;
 }
 
-/* The version of SMC-R that the connection uses. */
+/* Returns the version of SMC-R that the connection uses, as CLC shows it. If only a host's report
+ * or a tap shows the connection, it is the version of the link group. */
 static smcr_figure_version_t
 version_of(const smcr_collect_conn_stats_t *counted)
 {

@@ -9,8 +9,8 @@
 
 /* ---- the outcome: SMC-R, TCP, or a fallback ---- */
 
-/* The side that caused the fallback; SMCR_FIGURE_ROLE_NONE: neither side is known to have caused
- * it. */
+/* Returns the role of the side that caused the fallback; SMCR_FIGURE_ROLE_NONE: neither side is
+ * known to have caused it. */
 static smcr_figure_role_t
 fallback_by(const smcr_fallback_t *fallback)
 {
@@ -58,8 +58,8 @@ has_code(const smcr_fallback_t *fallback)
     return is_declined || fallback->kind == SMCR_FALLBACK_TOLD;
 }
 
-/* The Decline of the other side, if both sides have sent one; frame 0: they have not, or it is not
- * known which side caused the fallback (`by`). */
+/* Returns the Decline of the side that did not cause the fallback (`by` did), if both sides have
+ * sent a Decline. Frame 0: they have not, or `by` is not known. */
 static smcr_when_t
 crossed_decline(const smcr_collect_conn_stats_t *counted, smcr_figure_role_t by)
 {
@@ -160,8 +160,8 @@ smcr_collect_conn_never_connected(const smcr_collect_tcp_facts_t *tcp)
     return !tcp->is_connected && tcp->syns >= syns_at_least;
 }
 
-/* The outcome of a connection that has not fallen back to TCP, as far as captured. `last_time`: as
- * for may_yet_be_declined(). */
+/* Returns the outcome of a connection that has not fallen back to TCP, as far as captured.
+ * `last_time`: as for may_yet_be_declined(). */
 static smcr_figure_outcome_t
 outcome_without_fallback(const smcr_collect_conn_stats_t *counted,
                          const smcr_collect_tcp_facts_t *tcp, uint64_t last_time)
@@ -178,8 +178,8 @@ outcome_without_fallback(const smcr_collect_conn_stats_t *counted,
     return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
-/* A guess comes first: the capture may miss the message that explains the data, so nothing is
- * said. */
+/* If the fallback is only a guess, nothing else is asked: the capture may miss the message that
+ * explains the data, so the outcome is not known. */
 smcr_figure_outcome_t
 smcr_collect_conn_outcome(const smcr_collect_conn_stats_t *counted,
                           const smcr_collect_tcp_facts_t *tcp, uint64_t last_time)
@@ -244,7 +244,8 @@ may_miss_close(const smcr_conn_t *conn, smcr_figure_close_t of_tcp)
     return !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1);
 }
 
-/* How a connection ended whose two sides have neither aborted nor both closed over RDMA. */
+/* Returns how a connection ended of which no side has aborted over RDMA, and not both sides have
+ * closed. */
 static smcr_figure_close_t
 close_without_cdc(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
                   smcr_figure_outcome_t outcome)
@@ -261,7 +262,7 @@ close_without_cdc(const smcr_collect_conn_stats_t *counted, const smcr_collect_t
     return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : of_tcp;
 }
 
-/* How the connection ended. Both hosts first close SMC-R with CDC messages, and then close TCP. So
+/* Returns how the connection ended. Both hosts first close SMC-R with CDC messages, then TCP. So
  * if CDC messages of a connection over RDMA may be missing, the end of TCP does not show whether
  * the connection was aborted. */
 static smcr_figure_close_t

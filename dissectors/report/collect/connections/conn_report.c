@@ -82,7 +82,7 @@ join_conns(smcr_collect_t *collection, wmem_array_t *all)
 }
 
 /* Returns the gaps of the capture. Three kinds of gaps count:
- * 1. sequence gaps of RoCE of two packets and more;
+ * 1. sequence gaps of RDMA flows in which two packets or more are missing;
  * 2. gaps of a TCP connection with a captured SYN, from the segment before the first missing bytes
  *    to its last frame: the bytes may be missing anywhere between these frames;
  * 3. the beginning of a TCP connection without a captured SYN. */
@@ -172,8 +172,8 @@ time_after_reset(const smcr_collect_t *collection, const smcr_collect_conn_stats
     return last > tcp->reset.time ? last - tcp->reset.time : 0;
 }
 
-/* Asked at the end only: it looks at all connections. A connection of whose link nothing is
- * acknowledged after the RST gives 0. */
+/* Goes through all connections, so it is called only when a report is made. A connection counts as
+ * 0 if no packet of its link is acknowledged after the RST. */
 uint64_t
 smcr_collect_connections_after_reset(const smcr_collect_t *collection)
 {

@@ -20,7 +20,8 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
-/* Whether something happened up to the end of the first contact, `ready`. `frame` 0: never. */
+/* Whether the event in `frame` came at the end of the first contact (`ready`) or before. `frame` 0:
+ * there was no such event. */
 static bool
 is_in_contact(uint32_t frame, smcr_when_t ready)
 {
@@ -46,8 +47,9 @@ misses_link(const smcr_collect_conn_stats_t *counted)
     return false;
 }
 
-/* Whether LLC messages of the first contact may be missing: a packet of the link group is missing,
- * or all of a link; or the capture is out of order. */
+/* Whether the LLC messages of the first contact may not show its steps. No request is captured; or
+ * a message is truncated or missing, or time stamps decrease (`is_unsure`); or all packets of a
+ * link are missing, or another packet of the link group. */
 static bool
 may_lack_step(const smcr_collect_conn_stats_t *counted)
 {
@@ -58,7 +60,7 @@ may_lack_step(const smcr_collect_conn_stats_t *counted)
 }
 
 /* Whether the first contact of the connection has not succeeded as far as captured: its last LLC
- * request has no response, and the link carries no data. */
+ * request has no response, and no RoCE packet of the connection was counted. */
 static bool
 is_contact_open(const smcr_collect_conn_stats_t *counted)
 {
@@ -67,7 +69,8 @@ is_contact_open(const smcr_collect_conn_stats_t *counted)
     return !counted->on_roce && last && !last->response_frame;
 }
 
-/* Whether only one direction of the connection is captured on RoCE, or none. */
+/* Whether a direction of the connection is not captured on RoCE, or its packets may be those of
+ * another connection (smcr_collect_conn_is_captured()). */
 static bool
 misses_direction(const smcr_collect_conn_stats_t *counted)
 {
@@ -103,8 +106,8 @@ is_unanswered(const smcr_collect_conn_stats_t *counted, const smcr_exchange_t *r
            smcr_evidence_is_unanswered(state, request);
 }
 
-/* The LLC request of the longest step of the first contact; NULL: no step was counted, or it is not
- * known which step was the longest, since an LLC message may be missing. */
+/* Returns the LLC request of the longest step of the first contact. NULL: no step was counted; or
+ * it is not known which step was the longest, since an LLC message may be missing. */
 static const smcr_exchange_t *
 longest_step_request(const smcr_collect_conn_stats_t *counted)
 {
@@ -117,7 +120,7 @@ longest_step_request(const smcr_collect_conn_stats_t *counted)
     return longest->response_frame || is_unanswered(counted, longest) ? longest : NULL;
 }
 
-/* Text that names the longest step of the first contact; NULL: not known. */
+/* Returns a text that names the longest step of the first contact; NULL: not known. */
 static const char *
 longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
 {

@@ -11,7 +11,7 @@
 
 /* Where the samples of a timeline go. */
 typedef struct {
-    smcr_collect_times_t *times;
+    smcr_collect_times_t *times; /* times of the connection, which get the samples */
     wmem_allocator_t *scope; /* memory pool that owns the distributions of `times` */
 } taker_t;
 
@@ -37,7 +37,9 @@ take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time
 }
 
 /* Whether the number of a new CDC message proves that no message of its writer is missing before
- * it. `next_seq`: as in smcr_collect_writer_times_t. Messages are numbered from 1 (A.4). */
+ * it. `next_seq`: as in smcr_collect_writer_times_t. `is_late`: as in smcr_timeline_t. Messages are
+ * numbered from 1 (A.4), and after 65535 from 0 again: so the first captured message proves this
+ * only if it is number 1 and the connection began in the capture. */
 static bool
 is_next_message(const smcr_cdc_t *cdc, uint32_t next_seq, bool is_late)
 {
@@ -143,8 +145,8 @@ may_miss_before_move(const smcr_collect_times_t *times, const smcr_lgr_t *lgr, i
     return smcr_evidence_side_lacks_between(lgr, side, since, when.frame + 1);
 }
 
-/* What compares the packet with earlier ones comes before the timeline takes it. The end of the
- * connection comes after that. */
+/* note_unasked() and note_first() compare the packet with earlier ones, so they are called before
+ * the timeline takes the packet. note_end() reads the timeline with the packet. */
 void
 smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, smcr_when_t when,
                         const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)
@@ -255,16 +257,16 @@ end_by(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
 
 /* What missing packets leave certain of the end of a connection. */
 typedef struct {
-    const smcr_collect_times_t *times;
-    const smcr_conn_t *conn;
+    const smcr_collect_times_t *times; /* times of the connection */
+    const smcr_conn_t *conn;           /* the connection in the state */
     uint32_t first; /* frame before which the connection has no packets on RoCE; 0: not known */
     uint32_t last;  /* frame after which the connection has no packets on RoCE; UINT32_MAX: not
                        known */
     bool is_whole; /* no packet of the connection is missing between `first` and `last` */
 } certain_t;
 
-/* What missing packets leave certain of the end of a connection. A side that has written after
- * its close may send more messages. */
+/* Returns what missing packets leave certain of the end of a connection. A side that has written
+ * after its close may send more messages, so the last frame of the connection is not known then. */
 static certain_t
 certain_of(const smcr_collect_times_t *times, const smcr_conn_t *conn)
 {
@@ -312,9 +314,10 @@ smcr_collect_times_complete_in(const smcr_collect_times_t *times, const smcr_con
     return is_after && !smcr_conn_side_has_moved(&conn->side[side]) ? writer->complete_in : 0;
 }
 
-/* The event since when nobody had written before the end `ended`; frame 0: not known, since a WRITE
- * may be missing. If there was no WRITE, none may be missing from the beginning on. Without
- * acknowledgements it is not known which retransmission the receiver took in. */
+/* Returns the packet since which neither side had written when the connection ended (`ended`);
+ * frame 0: not known, since a WRITE may be missing. If there was no WRITE, no packet may be missing
+ * from the beginning on. If acknowledgements are not captured, it is not known which retransmission
+ * the receiver accepted, and frame 0 is returned. */
 static smcr_when_t
 idle_before(const certain_t *certain, smcr_when_t ended)
 {
@@ -377,8 +380,8 @@ may_be_unheard(const smcr_collect_times_t *times, const smcr_conn_t *conn, int s
            !smcr_evidence_has_packets_to(&link->qp[!side]);
 }
 
-/* Whether the end of the side may not show: its messages may be missing, or may be listed as
- * another connection, since the token that they carry is not known. */
+/* Whether the side may have ended the connection in messages that do not count here: they may be
+ * missing, or may be listed as another connection, since the token that they carry is not known. */
 static bool
 may_end_elsewhere(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
 {

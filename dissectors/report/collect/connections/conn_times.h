@@ -8,9 +8,9 @@
 
 #include "report/collect/collectors.h"
 
-/* The first CDC message of a writer that closes or aborts the connection. All zeros: there is none.
- * Its flags stay set in all later messages of the writer. So a message without them proves that the
- * writer had not ended before. */
+/* The first CDC message of a writer that closes or aborts the connection, or only the first one
+ * that aborts it. Its flags stay set in all later messages of the writer. So a message without them
+ * proves that the writer had not ended the connection before. */
 typedef struct {
     smcr_when_t first; /* first captured message that ends the connection; frame 0: none */
     smcr_when_t open;  /* last new message before `first` that does not end it; frame 0: none */

@@ -10,7 +10,7 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-/* Runs before anything is read by side. */
+/* Called before the figures of a connection are read by side. */
 void
 smcr_collect_conn_follow_sides(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
@@ -197,7 +197,8 @@ number_of_first(const smcr_cdc_t *cdc)
 /* Counts a CDC message, and the wait of its writer. A CDC message with the flag "writer blocked"
  * (RFC 7609, 4.5.1) reports a wait. Messages with equal producer cursors report the same wait: the
  * producer cursor of a writer that is not blocked advances. Messages may come out of order, so the
- * cursor is compared with the last SMCR_COLLECT_BLOCKED_KEPT cursors. */
+ * cursor is compared with the last SMCR_COLLECT_BLOCKED_KEPT cursors. `cdc`: NULL: the message is
+ * not decoded, and only counts as a message. */
 static void
 count_cdc(smcr_collect_direction_t *direction, wmem_allocator_t *scope, const smcr_cdc_t *cdc)
 {

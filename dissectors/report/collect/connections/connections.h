@@ -17,10 +17,10 @@ void smcr_collect_connections_begin(smcr_collect_t *collection);
 void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                                    const smcr_tap_t *packet);
 
-/* Returns the last packet before the sequence gap that ends with the packet of `record`: the last
- * one of its sender on its link that came in order. Frame 0: none is captured. `record`: that of
- * the last packet given to smcr_collect_connections_take(); packets are missing before it on its
- * link. */
+/* Returns the last packet before the sequence gap that ends with the packet of `record`: of the
+ * earlier packets of its sender on its link, the one with the highest PSN. Frame 0: none is
+ * captured. `record`: that of the last packet given to smcr_collect_connections_take(); packets are
+ * missing before it on its link. */
 smcr_when_t smcr_collect_connections_gap_begin(const smcr_collect_t *collection,
                                                const smcr_record_t *record);
 
@@ -35,7 +35,8 @@ void smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
  * link up to then, so a host that retransmits to a dead peer does not count. */
 uint64_t smcr_collect_connections_after_reset(const smcr_collect_t *collection);
 
-/* Begins the figures of a connection that a TCP segment shows, if there are none. */
+/* Makes the figures of a connection that a TCP segment shows, unless the collection has them, or
+ * has let go of the connection after its end. */
 void smcr_collect_connections_take_segment(smcr_collect_t *collection, const smcr_conn_t *conn);
 
 /* Finds out which connections, of SMC-R and of TCP, have ended or are given up. Returns whether

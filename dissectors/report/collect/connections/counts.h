@@ -266,8 +266,8 @@ wmem_array_t *smcr_collect_conns_all(const smcr_collect_t *collection, wmem_allo
  * together. Returns the figures of all connections. */
 wmem_array_t *smcr_collect_conns_complete(smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* Returns the facts of the TCP connection. They are used only if the state has the connection's TCP
- * conversation; else NULL. */
+/* Returns the facts of the TCP connection. NULL: the state has no TCP conversation of the
+ * connection, or the collection has none of its segments. */
 const smcr_collect_tcp_facts_t *
 smcr_collect_conn_tcp_facts(const smcr_collect_t *collection,
                             const smcr_collect_conn_stats_t *counted);
@@ -312,7 +312,7 @@ void smcr_collect_conn_fill_fallback(smcr_entry_connection_t *entry,
                                      const smcr_collect_tcp_facts_t *tcp,
                                      const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* The outcome of the connection. If CLC has never begun, the outcome is TCP, and not a fallback.
+/* Returns the outcome of the connection. If CLC has never begun, this is TCP, and not a fallback.
  * `tcp` may be NULL. `last_time`: when the capture ends, nanoseconds since 1970;
  * SMCR_FIGURE_UNKNOWN: not known. */
 smcr_figure_outcome_t smcr_collect_conn_outcome(const smcr_collect_conn_stats_t *counted,
@@ -331,8 +331,10 @@ void smcr_collect_conn_fill_close(smcr_entry_connection_t *entry,
                                   const smcr_collect_tcp_facts_t *tcp,
                                   const smcr_collect_gap_list_t *gaps);
 
-/* Whether the capture has RoCE packets of the side `sender`, of the connection or on its last link,
- * and no other connection shares the RMB element or the alert token that these packets name. */
+/* Whether the capture has RoCE packets of the connection; some of the side `sender`, of the
+ * connection or on its last link; and whether no other connection shares the RMB element or the
+ * alert token that these packets name. If the last link is not known, any packet of the connection
+ * is enough. */
 bool smcr_collect_conn_is_captured(const smcr_collect_conn_stats_t *counted, int sender);
 
 /* Fills in a direction of a connection over RDMA. `is_part`: the last messages of the connection
@@ -349,7 +351,7 @@ void smcr_collect_conn_fill_tcp_direction(smcr_entry_conn_direction_t *entry,
                                           const smcr_collect_tcp_facts_t *tcp, unsigned role,
                                           bool may_go_elsewhere);
 
-/* The packet from which on the connection could carry data; frame 0: not known. */
+/* Returns the packet from which on the connection could carry data; frame 0: not known. */
 smcr_when_t smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted);
 
 /* Fills in how long the steps of the setup took. `tcp` may be NULL. */

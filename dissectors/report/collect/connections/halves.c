@@ -194,8 +194,9 @@ may_share_group(const pairing_t *pairing, const smcr_conn_t *roce, const smcr_co
 }
 
 /* Whether the half that is known from RoCE lies in the time of the TCP connection: it begins before
- * TCP ends, and does not end long after. If both close together, a host may still retransmit over
- * RoCE after the end of TCP. */
+ * the first FIN or RST, and ends at most CLOSE_TOGETHER after the last one. If both close together,
+ * it may end later: a host may still retransmit over RoCE after the end of TCP. True if no FIN or
+ * RST is captured. */
 static bool
 lies_within(const half_t *roce, const half_t *tcp)
 {
@@ -265,7 +266,7 @@ find_candidates(const pairing_t *pairing, half_t *half)
     return found;
 }
 
-/* Whether the nearest candidate is clearly nearer than the next one. */
+/* Whether the nearest candidate is clearly nearer than the next one: at most half as far. */
 static bool
 is_clear(const candidates_t *found)
 {
@@ -292,8 +293,8 @@ is_only_choice(const half_t *roce, const candidates_t *tcp, const candidates_t *
     return tcp->count == 1 && own->first == roce && !is_of_other;
 }
 
-/* The half that is known from TCP and belongs to the half `roce`; NULL: none, or this is not
- * certain. */
+/* Returns the half that is known from TCP and belongs to the half `roce`; NULL: none, or this is
+ * not certain. */
 static half_t *
 find_partner(const pairing_t *pairing, half_t *roce)
 {
@@ -371,8 +372,8 @@ sort_halves(const halves_t *halves, GCompareDataFunc compare, int by, wmem_alloc
     return sorted;
 }
 
-/* Whether the sorted tokens of the side have been given one after the other: they differ, and no
- * more than half of the numbers between them is missing. Linux counts so. */
+/* Whether the sorted tokens of the side have been given one after the other, as Linux does: they
+ * differ, and at least half of the numbers from the first to the last one are among them. */
 static bool
 are_in_sequence(half_t *const *sorted, unsigned count, int side)
 {
@@ -429,10 +430,11 @@ may_all_be_one(const pairing_t *pairing, half_t **roce, half_t **tcp, unsigned c
     return true;
 }
 
-/* Pairs all halves at once, if there are as many of TCP as of RoCE. Hosts give the tokens of a link
- * group one after the other, in the order in which connections agree on SMC-R: the order of the
- * tokens in CLC, or if these are not captured, of the messages that name them. All pairs have to
- * agree in their times, too: a single pair that does not refutes the order. */
+/* Pairs all halves at once, if there are two of RoCE or more, and as many of TCP. Hosts give the
+ * tokens of a link group one after the other, in the order in which connections agree on SMC-R. So
+ * halves of RoCE are sorted by token; halves of TCP by the token in CLC or, if these are not
+ * captured, by the messages that name tokens. All pairs have to agree in their times, too: a single
+ * pair that does not refutes the order. */
 static void
 pair_by_order(const pairing_t *pairing, wmem_allocator_t *scope)
 {

@@ -41,8 +41,8 @@ last_step(const smcr_collect_conn_stats_t *counted)
     return SMCR_CLC_PROPOSAL;
 }
 
-/* Whether all segments of the handshake are captured, in order, and show no result: no RoCE packet
- * of the connection, no agreement on SMC-D, and no Decline. */
+/* Whether all segments of the handshake are captured, in order, without a truncated CLC message,
+ * and show no result: no RoCE packet of the connection, no agreement on SMC-D, and no Decline. */
 static bool
 is_known(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
@@ -110,9 +110,9 @@ may_have_answer(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp
            !has_only_clc(counted, tcp, 1);
 }
 
-/* Fills in how a handshake without a result ended; returns false if TCP has not ended it. After a
- * Confirm that TCP acknowledged the connection goes over RDMA, so the end of TCP says nothing. If
- * the last CLC message itself is incomplete, nobody had to answer it. */
+/* Fills in how a handshake without a result ended; returns false if TCP has not ended it. After an
+ * acknowledged Confirm, the handshake is over, and the connection goes over RDMA. If the last CLC
+ * message itself is incomplete, its receiver did not have to answer it. */
 static bool
 find_end(smcr_entry_conn_handshake_end_t *entry, const handshake_t *handshake)
 {
