@@ -5,14 +5,14 @@
 
 #include "line.h"
 
-/* Time of the bucket's first point among `low` and `high`. */
+/* Returns the time of the bucket's first point among `low` and `high`, nanoseconds. */
 static uint64_t
 begin_of(const smcr_series_bucket_t *bucket)
 {
     return MIN(bucket->low.when.time, bucket->high.when.time);
 }
 
-/* Time of the bucket's last point among `low` and `high`. */
+/* Returns the time of the bucket's last point among `low` and `high`, nanoseconds. */
 static uint64_t
 end_of(const smcr_series_bucket_t *bucket)
 {
@@ -63,8 +63,8 @@ make_room(smcr_series_line_t *line, wmem_allocator_t *scope)
     }
 }
 
-/* A point in the last bucket changes its end and its extremes. `is_lost` breaks the line before the
- * next point only. */
+/* A point that falls into the last bucket is joined with it. Only a new bucket keeps that the value
+ * was not known before it (`after_hole`). */
 void
 smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope, smcr_series_point_t point)
 {
@@ -94,8 +94,8 @@ first_after(const smcr_series_line_t *line, uint64_t time)
     return at;
 }
 
-/* Where packets are missing, points are missing: the longest time without points is taken for the
- * gap. */
+/* Missing packets bring no points, so the longest time without points counts as the time in which
+ * they are missing. */
 bool
 smcr_series_line_break(smcr_series_line_t *line, uint64_t since, uint64_t now)
 {

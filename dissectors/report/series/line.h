@@ -31,8 +31,8 @@ typedef struct {
     uint32_t length;               /* number of buckets */
     uint32_t room;                 /* number of buckets for which `buckets` has memory */
     uint64_t width;                /* a bucket spans at most this time, nanoseconds */
-    bool is_lost; /* a packet came after the last point, and its value is not known: nobody knows
-                     how the line goes on */
+    bool is_lost; /* a packet came after the last point, and its value is not known: so it is not
+                     known how the line goes on */
 } smcr_series_line_t;
 
 /* Adds a point to the line. A point whose time is before the last bucket is not added: the clock of

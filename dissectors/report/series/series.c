@@ -289,9 +289,9 @@ add_edge(smcr_series_conn_t *pictures, int writer, smcr_series_point_t consumed,
         add(&pictures->direction[writer], SMCR_SERIES_edge, consumed);
 }
 
-/* Takes an RDMA WRITE packet. Before the reader's first message, its buffer is empty: it ends at
- * its size. If the position of the packet is not known, the lines of written and acknowledged data
- * are marked as lost there. */
+/* Takes an RDMA WRITE packet. When the first bytes of the stream come, the reader's buffer is
+ * empty: the line `edge` begins at its size. If the position of the packet is not known, it is not
+ * known how the lines `written` and `acknowledged` go on. */
 static void
 take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
 {
@@ -318,7 +318,8 @@ take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
 }
 
 /* Notes which cursors of a CDC message are not known. Its sender writes in `own` and reads in
- * `other`. */
+ * `other`. `cdc`: NULL: the record has no positions of the cursors. Then a cursor counts as
+ * unchanged, unless the position of the last WRITE in its direction is not known. */
 static void
 lose_cursors(smcr_series_direction_t *own, smcr_series_direction_t *other,
              const smcr_record_cdc_t *cdc)
@@ -462,7 +463,7 @@ link_mark_of(const smcr_series_packet_t *packet)
     return (link_mark_t){SMCR_SERIES_MARK_COUNT, false};
 }
 
-/* Whether both sides of the connection have closed before the frame. */
+/* Whether both sides of the connection have closed or aborted it before the frame. */
 static bool
 has_ended(const smcr_conn_t *conn, uint32_t frame)
 {
@@ -506,7 +507,8 @@ take_link(smcr_series_t *series, const smcr_series_packet_t *packet)
     }
 }
 
-/* The pictures of the link take each packet, those of a connection only its own. */
+/* A packet may mark all connections on its link. Only packets of a connection add points to its
+ * lines. */
 void
 smcr_series_take(smcr_series_t *series, const smcr_series_packet_t *packet)
 {
@@ -687,7 +689,7 @@ smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t number)
 
 /* The line of a way while it is drawn. */
 typedef struct {
-    smcr_series_line_t *line;
+    smcr_series_line_t *line; /* the line, which gets the delays */
     wmem_allocator_t *scope; /* memory pool that owns the line */
 } drawn_way_t;
 

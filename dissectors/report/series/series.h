@@ -92,12 +92,12 @@ typedef struct {
 
 /* The rates of an RDMA flow. */
 typedef struct {
-    const void *key;    /* identifies the flow while packets come; NULL: pause frames of all ports,
-                           whose number is in `packets` */
+    const void *key;    /* identifies the flow while packets come; NULL: no flow, but the pause
+                           frames of all ports, which are counted in `packets` of the bins */
     uint64_t number;    /* index of the flow in the report; UINT64_MAX: the report does not have
                            it */
-    uint64_t newest;    /* time of its last request in order, nanoseconds since the epoch; 0: none
-                         */
+    uint64_t newest;    /* time of its request with the highest PSN so far, nanoseconds since the
+                           epoch; 0: none */
     smcr_series_bin_t bin[SMCR_SERIES_BINS]; /* bin i begins `i * width` after `begin` */
 } smcr_series_flow_t;
 
