@@ -623,7 +623,8 @@ check_proof(void)
     }
 }
 
-/* Two parts of a flow are one. */
+/* Two parts of a flow are one. Its standstills are in the order of their frames, whichever part is
+ * the earlier one. */
 static void
 check_join(void)
 {
@@ -631,7 +632,13 @@ check_join(void)
 
     begin(&scene, 0);
     storm_in_gap(&scene, PORT, 1 << 3);
-    smcr_pause_flow_t sum = {0};
+    smcr_pause_standstill_t early = scene.flow.kept[0];
+    early.begin.frame--;
+    smcr_pause_flow_t sum = {0}, part = {.kept = &early, .kept_count = 1};
+    smcr_pause_flow_join(&sum, scene.scope, &scene.flow);
+    smcr_pause_flow_join(&sum, scene.scope, &part);
+    g_assert_cmpuint(sum.kept[0].begin.frame, ==, early.begin.frame);
+    sum = (smcr_pause_flow_t){0};
     smcr_pause_flow_join(&sum, scene.scope, &scene.flow);
     smcr_pause_flow_join(&sum, scene.scope, &scene.flow);
     g_assert_cmpuint(sum.last, ==, scene.flow.last);

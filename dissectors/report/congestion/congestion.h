@@ -13,10 +13,10 @@
 #include "wire/wire.h"
 
 /* ---- when segments were sent: a table from rising numbers (sequence numbers, time stamps) to
- * times. A time is used once, when the answer to its number comes. A full table drops its oldest
- * entries ---- */
+ * times. A time is used once, when the answer to its number comes. A full table drops the entries
+ * with the lowest numbers ---- */
 
-#define SMCR_CONGESTION_SENT_TIMES_KEPT 4096
+#define SMCR_CONGESTION_SENT_TIMES_KEPT 4096 /* highest number of entries of a table */
 
 /* A table of send times. All zeros: the table is empty. */
 typedef struct {
@@ -164,8 +164,8 @@ bool smcr_congestion_tcp_direction_may_lack_bytes(const smcr_congestion_tcp_dire
 
 /* Whether the end of the stream may be missing in the capture. There are four reasons:
  * 1. no segment was captured;
- * 2. acknowledged bytes were not captured;
- * 3. the last bytes were not captured;
+ * 2. the peer has acknowledged bytes after the last captured one;
+ * 3. a later segment without data shows that bytes before it were not captured;
  * 4. the FIN has no acknowledgement. */
 bool smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t *direction);
 

@@ -9,6 +9,7 @@
 #define FEW 64 /* number of entries: a table with room for fewer entries drops none, since
                   acknowledgements may come out of order */
 
+/* An entry of the table. */
 typedef struct smcr_sent_time {
     uint64_t number; /* sequence number or TSval that was sent */
     uint64_t time; /* when `number` was sent, nanoseconds since 1970; ANSWERED: the answer has
@@ -51,9 +52,9 @@ drop(smcr_congestion_sent_times_t *times, uint32_t oldest)
     memmove(times->list, &times->list[oldest], times->count * sizeof(sent_t));
 }
 
-/* Makes room for one more entry, if the table is full. First drops the entries below `answered`. If
- * the table is then still more than three quarters full, it grows. A table of the largest size
- * drops its older half instead. */
+/* Makes room for one more entry, if the table is full. A table with room for FEW entries or more
+ * first drops the entries below `answered`. If it is then still more than three quarters full, it
+ * grows. A table of the largest size drops the half with the lower numbers instead. */
 static void
 make_room(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
 {

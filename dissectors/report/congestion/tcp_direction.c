@@ -116,9 +116,11 @@ take_timestamps(smcr_congestion_tcp_direction_t *direction,
 }
 
 /* The sequence numbers of a segment, unwrapped to 64 bits: from `from` to `to` - 1, SYN and FIN
- * included. The first byte of data has the number `data`. */
+ * included. */
 typedef struct {
-    uint64_t from, data, to;
+    uint64_t from; /* number of the first byte, or of the SYN */
+    uint64_t data; /* number of the first byte of data; without data, that of the FIN, or `to` */
+    uint64_t to;   /* number after the last byte, or after the FIN */
     bool is_byte; /* the segment is one byte of data, without SYN or FIN */
 } segment_place_t;
 
@@ -211,10 +213,10 @@ is_retransmission(const smcr_congestion_tcp_direction_t *direction, segment_plac
     return is_known ? !is_older : !was_sent_earlier(newest, segment);
 }
 
-/* Counts a segment in three figures. Nothing counts as a gap if the next sequence number is not
- * known (`next_unknown`). `gaps`: segments that begin above the highest sequence number
+/* Counts a segment in three figures. `gaps`: segments that begin above the highest sequence number
  * so far. `gap_bytes`: number of bytes from this sequence number to the segment.
- * `repeated_segments`: segments below this sequence number that were retransmitted. */
+ * `repeated_segments`: segments below this sequence number that were retransmitted. Nothing counts
+ * as a gap if the length of the last segment is not known (`next_unknown`). */
 static void
 count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
                const smcr_congestion_tcp_segment_t *segment, bool is_known)
@@ -340,10 +342,11 @@ carries_nothing(const smcr_congestion_tcp_segment_t *segment)
 }
 
 /* Takes a segment with ACK. It counts in two figures of the direction of its sender. `acks`:
- * segments with the flag ACK. `duplicate_acks`: segments with the same ACK number as the segment
- * before, with data or without. A segment with a lower ACK number came out of order, and counts in
- * `acks` only. Returns how many bytes of `data` the segment acknowledges for the first time, by ACK
- * number and SACK blocks. */
+ * segments with the flag ACK. `duplicate_acks`: segments whose ACK number is the highest one so
+ * far, and not a new one, with data or without. A segment with a lower ACK number came out of
+ * order, and counts in `acks` only. SACK blocks count in figures of the peer's direction `data`.
+ * Returns how many bytes of `data` the segment acknowledges for the first time, by ACK number and
+ * SACK blocks. */
 static uint64_t
 take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direction_t *data,
          wmem_allocator_t *scope, const smcr_congestion_tcp_segment_t *segment)
@@ -469,8 +472,8 @@ is_soon_after(uint64_t before, uint64_t time)
 }
 
 /* Whether a segment that equals an earlier one, time stamp included, is a duplicate of it, however
- * late it comes: it has data or a FIN, and the peer has asked for none since. A sender whose timer
- * runs out has a later time stamp by then. */
+ * late it comes: it has data, a SYN or a FIN, and the peer has asked for no retransmission since. A
+ * retransmission by the sender's timer has a later time stamp. */
 static bool
 is_copy_by_timestamp(const smcr_congestion_tcp_recent_t *before,
                      const smcr_congestion_tcp_direction_t *reverse,

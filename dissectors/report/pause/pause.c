@@ -13,7 +13,9 @@
 
 #include "pause.h"
 
-#define TAG_8021Q 0x8100
+#include <stdlib.h>
+
+#define TAG_8021Q 0x8100   /* Ethernet types of VLAN tags */
 #define TAG_8021AD 0x88a8
 #define MAC_CONTROL 0x8808 /* Ethernet type of MAC control */
 #define PAUSE 0x0001       /* opcodes of MAC control */
@@ -70,11 +72,11 @@ typedef struct {
     uint8_t mac[SMCR_PAUSE_MAC_LENGTH]; /* MAC address of the port */
     bool is_end; /* RoCE packets have come from or to this address: the port is that of a host or
                     router. Otherwise it may be a switch's, whose address no packet has */
-    lane_t lanes[LANES];
+    lane_t lanes[LANES]; /* pauses of each class; index: class, OF_ALL or OF_NONE */
 } port_t;
 
 struct smcr_pauses {
-    wmem_allocator_t *scope;
+    wmem_allocator_t *scope;   /* memory pool that owns the ports and their pauses */
     unsigned speed;            /* speed of the link, Gbit/s; 0: not known */
     port_t *ports[PORTS_MOST]; /* in the order of their first frames */
     unsigned port_count;       /* number of `ports` */
@@ -494,8 +496,8 @@ knows_before(const smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap, const p
     return !flow->port && gap->from.frame < first.frame;
 }
 
-/* Whether the time before the packet is known is asked before the flow gets the port and the class
- * of this packet. */
+/* knows_before() compares the packet with the flow's last one, so it is called before the flow gets
+ * the port and the class of this packet. */
 void
 smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
                         const smcr_pause_gap_t *gap, const smcr_pause_header_t *header)
@@ -537,9 +539,9 @@ smcr_pause_flow_note_ends(smcr_pauses_t *pauses, const smcr_pause_flow_t *flow)
         note_ends(pauses, &flow->header);
 }
 
-/* Returns how long the lane was paused from the flow's last packet to the end of the capture,
- * added to `still`. `before`: sums of the lane at the last packet. `end`: the end's time. The pause
- * in force at the end may be renewed after the capture. */
+/* Adds to `still` how long the lane was paused from the flow's last packet to the end of the
+ * capture. `before`: sums of the lane at the last packet. `end`: time of this end, nanoseconds. The
+ * pause in force at the end may be renewed after the capture. */
 static void
 add_to_end(const smcr_pauses_t *pauses, const lane_t *lane, smcr_pause_sums_t *still,
            const smcr_pause_sums_t *before, uint64_t end)
@@ -565,9 +567,10 @@ time_to_pause(const lane_t *lane, uint64_t when)
     return UINT64_MAX;
 }
 
-/* Returns how long the port paused the flow's class after the flow's last packet; all zeros: it is
- * not known how long it had done so before. `until_pause`: set to the time from the last packet to
- * the first pause. */
+/* Returns how long the port paused the flow's class after the flow's last packet. All zeros: it did
+ * not, or it is not known how long it had done so before that packet. `until_pause`: set to the
+ * time from the last packet to the first pause after it, nanoseconds; UINT64_MAX: there is none, or
+ * it is not known. */
 static smcr_pause_sums_t
 paused_to_end(const smcr_pauses_t *pauses, const smcr_pause_flow_t *flow,
               const smcr_pause_gap_t *gap, const port_t *port, uint64_t *until_pause)
@@ -618,7 +621,10 @@ report_stop(const smcr_pauses_t *pauses, const smcr_pause_flow_t *flow, const sm
     entry->stopped = stop;
 }
 
-/* Sums are exact; of the single standstills only the longest are kept, of both parts together. */
+SMCR_FIGURE_ORDER(by_begin, smcr_pause_standstill_t, standstill, standstill->begin.frame)
+
+/* Sums are exact; of the single standstills of both parts only the longest are kept. They are
+ * sorted again, since either part may be the earlier one. */
 void
 smcr_pause_flow_join(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
                      const smcr_pause_flow_t *other)
@@ -629,6 +635,8 @@ smcr_pause_flow_join(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
     flow->most += other->most;
     for (uint32_t i = 0; i < other->kept_count; i++)
         keep_standstill(flow, scope, &other->kept[i]);
+    if (flow->kept_count)
+        qsort(flow->kept, flow->kept_count, sizeof *flow->kept, by_begin);
     if (other->last <= flow->last)
         return;
     flow->header = other->header;
@@ -759,7 +767,7 @@ report_standstill(const smcr_pause_standstill_t *standstill, smcr_entry_flow_pau
     entry->priority = standstill->lane < CLASSES ? standstill->lane : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Notes the longest standstill of the entry; of equal ones the first. */
+/* Notes the longest standstill of the entry; of several equally long ones the first. */
 static void
 note_longest(smcr_entry_flow_pause_t *entry, wmem_allocator_t *scope)
 {
@@ -775,8 +783,8 @@ note_longest(smcr_entry_flow_pause_t *entry, wmem_allocator_t *scope)
     *entry->longest = (smcr_entry_flow_standstill_t){longest->begin_frame, longest->end_frame};
 }
 
-/* A standstill that later frames have refuted is subtracted here. The figures of the flow do not
- * change. */
+/* A kept standstill that later frames have refuted is subtracted from the sums of the entry. The
+ * figures of the flow do not change, so that the next report can subtract it, too. */
 smcr_entry_flow_pause_t *
 smcr_pause_flow_report(const smcr_pauses_t *pauses, const smcr_pause_flow_t *flow,
                        const smcr_pause_gap_t *gap, wmem_allocator_t *scope)
@@ -808,7 +816,7 @@ smcr_pause_flow_report(const smcr_pauses_t *pauses, const smcr_pause_flow_t *flo
 typedef struct {
     const char *port_mac; /* port whose pauses were in force */
     uint64_t priority;    /* class of the flow; SMCR_FIGURE_UNKNOWN: not known */
-    uint64_t begin, end;  /* nanoseconds */
+    uint64_t begin, end;  /* times of the packets before and after it, nanoseconds since 1970 */
 } still_time_t;
 
 /* Whether these pauses are of the port that caused the standstill, and of the class of its flow or
@@ -879,7 +887,7 @@ note_flow_in_runs(const smcr_entry_rdma_t *flow, const smcr_entry_pause_t *pause
     }
 }
 
-/* Runs after both lists are complete. */
+/* Called when both lists are complete. */
 void
 smcr_pauses_name_flows(const smcr_figure_list_t *pauses, const smcr_figure_list_t *flows)
 {
