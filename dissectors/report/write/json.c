@@ -10,6 +10,7 @@
 #include "line_members.h"
 #include "wire/wire.h"
 
+/* How JSON is written, and where to. */
 typedef struct {
     json_dumper dumper;      /* Wireshark's writer of JSON */
     wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
@@ -82,7 +83,7 @@ write_decimal(writer_t *writer, uint64_t time, const char *quote)
 {
     if (time == SMCR_FIGURE_UNKNOWN)
         write_null(writer);
-    else if (!time && writer->texts) /* most times of a table */
+    else if (!time && writer->texts) /* most times of a table are 0, so they are written short */
         json_dumper_value_anyf(&writer->dumper, "0");
     else
         json_dumper_value_anyf(&writer->dumper, "%s%" PRIu64 ".%09" PRIu64 "%s", quote,
@@ -764,7 +765,8 @@ write_one_of(writer_t *writer, const smcr_when_t *when, bool is_time)
         write_frame(writer, when->frame);
 }
 
-/* Writes the value of a figure. If an entry on the way to it does not exist, writes null. */
+/* Writes the value of a figure. `path`: names of members, separated by dots, from `entry` to the
+ * figure. If an entry on this way does not exist, writes null. */
 static void
 write_path(writer_t *writer, const void *entry, const smcr_figure_description_t *description,
            const char *path)

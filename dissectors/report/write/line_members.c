@@ -65,7 +65,7 @@ static const line_place_t lasted[] = {
 
 /* Returns the place of the member in the list; NULL: the list does not have it. */
 static const line_place_t *
-find(const line_place_t *list, size_t offset, const smcr_figure_description_t *description)
+find_place(const line_place_t *list, size_t offset, const smcr_figure_description_t *description)
 {
     for (; list->entry; list++) {
         if (list->entry == description && list->offset == offset)
@@ -77,7 +77,7 @@ find(const line_place_t *list, size_t offset, const smcr_figure_description_t *d
 bool
 smcr_json_line_has_frames(const smcr_figure_description_t *description)
 {
-    return find(with_frames, 0, description) != NULL;
+    return find_place(with_frames, 0, description) != NULL;
 }
 
 /* A member is found by its entry and its offset: the same name may mean different things in two
@@ -98,7 +98,7 @@ const uint64_t *
 smcr_json_line_begin(const smcr_figure_member_t *member, const void *entry,
                      const smcr_figure_description_t *description)
 {
-    const line_place_t *place = find(lasted, member->offset, description);
+    const line_place_t *place = find_place(lasted, member->offset, description);
 
     return place ? (const void *)((const uint8_t *)entry + place->companion) : NULL;
 }
@@ -224,10 +224,10 @@ static bool
 is_assumed(const smcr_figure_member_t *member, const void *entry,
            const smcr_figure_description_t *description)
 {
-    const line_place_t *place = find(assumed, member->offset, description);
+    const line_place_t *place = find_place(assumed, member->offset, description);
 
     if (!place)
-        return member->is_known_with_entry && !find(only_full, member->offset, description);
+        return member->is_known_with_entry && !find_place(only_full, member->offset, description);
     for (unsigned i = 0; i < description->count; i++) {
         const smcr_figure_member_t *companion = &description->members[i];
         if (companion->offset == place->companion)
@@ -236,14 +236,15 @@ is_assumed(const smcr_figure_member_t *member, const void *entry,
     return false;
 }
 
-/* A reader has to be able to put back what is left out, by docs/lines.md alone. */
+/* A reader of the line has to be able to restore each member that is left out although it is known,
+ * by docs/lines.md alone. */
 bool
 smcr_json_line_leaves_out(const smcr_figure_member_t *member, const void *entry,
                           const smcr_figure_description_t *description, bool is_full)
 {
-    if (find(left_out, member->offset, description))
+    if (find_place(left_out, member->offset, description))
         return true;
-    if (!is_full && find(only_full, member->offset, description))
+    if (!is_full && find_place(only_full, member->offset, description))
         return true;
     if (is_assumed(member, entry, description) && is_default(member, entry, description))
         return true;
@@ -254,6 +255,7 @@ bool
 smcr_json_line_is_unknown(const smcr_figure_member_t *member, const void *entry,
                           const smcr_figure_description_t *description)
 {
-    return find(assumed, member->offset, description) && is_assumed(member, entry, description) &&
+    return find_place(assumed, member->offset, description) &&
+           is_assumed(member, entry, description) &&
            !has_value(member, (const uint8_t *)entry + member->offset);
 }

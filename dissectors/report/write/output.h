@@ -22,7 +22,7 @@ void smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_
 /* Parts of the page that are neither findings nor tables. PART(name) */
 #define SMCR_TEXT_PARTS(PART)                                                                      \
     PART(limits)     /* facts that limit the report */                                             \
-    PART(health)     /* that nothing is wrong */                                                   \
+    PART(health)     /* that no fault was found */                                                 \
     PART(classes)    /* DSCPs and priorities of RDMA packets */                                    \
     PART(congestion) /* marks over time, and how CNPs come and help */                             \
     PART(tcp)        /* segments of TCP that show trouble */

@@ -9,7 +9,7 @@
 #include "text_table.h"
 #include "text_traffic.h"
 
-#define PAGE_LINES    60
+#define PAGE_LINES    60 /* highest number of lines of the page */
 #define FINDINGS_MORE 4 /* the page has up to `most` + FINDINGS_MORE findings (text_lines.h) */
 
 /* ---- the capture ---- */
@@ -187,8 +187,9 @@ write_others(const smcr_text_page_t *page, uint64_t count, bool has_examined)
                    count == 1 ? "it" : "them");
 }
 
-/* Writes the first lines of the findings: that there are no frames; if all findings are for
- * information, that no fault was found, or that packets not known to be SMC-R were not examined. */
+/* Writes the first lines of the findings. If there are no frames, writes that. If all findings are
+ * for information, writes that no fault was found, if any traffic was examined; and that packets
+ * not known to be SMC-R were not analysed, if there are some. */
 static void
 write_health(const smcr_text_page_t *page)
 {
@@ -227,7 +228,8 @@ write_findings(const smcr_text_page_t *page)
 
 /* ---- the page ---- */
 
-/* Writes the page with at most `most` rows in each table. Returns its number of lines. */
+/* Writes the page with at most `most` rows in each table, in the place of what `text` had. Returns
+ * its number of lines. */
 static unsigned
 write_page(GString *text, const smcr_entry_report_t *report, unsigned most, bool has_filters)
 {

@@ -7,8 +7,9 @@
 
 #include "output.h"
 
-#define SMCR_TEXT_INDENT 2
+#define SMCR_TEXT_INDENT 2 /* indentation of a line below its heading, characters */
 
+/* The page that is being written. */
 typedef struct {
     GString *text; /* the page, to which lines are appended */
     const smcr_entry_report_t *report; /* the report that is written */

@@ -7,7 +7,7 @@
 #include "report/words/words.h"
 
 #define ROWS_KEPT    64 /* number of rows that are kept until some of them can be left out */
-#define ROWS_COLUMNS 8
+#define ROWS_COLUMNS 8  /* highest number of columns that the page shows of a table */
 #define BETWEEN      2 /* spaces between the columns of a table */
 
 /* A row that the page may show. */
@@ -21,8 +21,8 @@ typedef struct {
 
 /* A table of the page. */
 typedef struct {
-    const smcr_text_page_t *page;
-    const smcr_table_kind_t *kind;
+    const smcr_text_page_t *page;  /* the page */
+    const smcr_table_kind_t *kind; /* columns of the table, and what fills its rows */
     row_t *rows;         /* ROWS_KEPT rows, in the order of the table */
     unsigned kept;       /* number of rows in `rows` that are in use */
     uint32_t row_count;  /* number of all rows of the table */
@@ -94,7 +94,9 @@ forget_rows(columns_t *table)
     table->chosen_count = 0;
 }
 
-/* Keeps a row of the table, with the cells of the columns that the page shows. */
+/* Keeps a row of the table, with the cells of the columns that the page shows. Called for each row.
+ * `context`: the columns_t. `busy`, `troubled`: how much the row has carried and suffered
+ * (tables.h). The texts of `cells` are copied. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
 {
