@@ -26,7 +26,7 @@
 static GHashTable *all_kept; /* address of Wireshark's table -> smcr_statistics_memory_t; NULL: no
                                 table of the open file has a memory */
 
-/* Frees what the plugin keeps for a table of Wireshark, when Wireshark frees the table. */
+/* Frees the memory of a table. GLib calls it for each entry when `all_kept` is destroyed. */
 static void
 free_kept(void *data)
 {
@@ -202,8 +202,8 @@ smcr_conversation_count_packet(smcr_statistics_memory_t *kept, const packet_info
 
 /* The last texts that filter_name() has returned: a circular list. */
 static struct {
-    char text[NAMES][64];
-    unsigned next;
+    char text[NAMES][64]; /* the texts, terminated by 0 */
+    unsigned next;        /* index of the text that the next call overwrites */
 } names;
 
 /* Returns the field that a filter of this type compares with the name of an end; NULL: the table
@@ -258,7 +258,7 @@ endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
 typedef struct {
     /* Wireshark's table, to which the row belongs */
     conv_hash_t *hash;
-    packet_info *pinfo;
+    packet_info *pinfo; /* frame of the packet */
     int frames, bytes, all_bytes; /* as in smcr_conversation_update_t */
 } amount_t;
 

@@ -19,7 +19,7 @@
 /* A packet while it is added to the graph. */
 typedef struct {
     seq_analysis_info_t *graph;      /* Wireshark's graph, with the list of arrows */
-    packet_info *pinfo;
+    packet_info *pinfo;              /* frame of the packet, as Wireshark passes it to the tap */
     smcr_statistics_memory_t *kept;  /* memory of the graph from one packet to the next; its `data`
                                         is a graph_t */
     const smcr_tap_t *packet;        /* the packet */
@@ -323,8 +323,8 @@ knows_both_hosts(const smcr_conversation_row_t *row)
     return row->host[0].type != AT_NONE && row->host[1].type != AT_NONE;
 }
 
-/* Notes the packet's connection for the hosts of its link group, if the group has no connection
- * with known hosts yet. */
+/* Notes that the row of the packet's connection has the hosts of its link group, unless the hosts
+ * are not known, or another row was noted before. */
 static void
 note_group(const tap_context_t *tap_context)
 {

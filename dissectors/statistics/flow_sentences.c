@@ -1,5 +1,6 @@
 /* Makes the texts of arrows in the flow graph: for events of a connection, and for LLC and CLC
- * messages. Each sentence has the sender of the packet as its subject.
+ * messages. The subject of a sentence is the sender of the packet. Two sentences have another one:
+ * the connection that falls back to TCP, and the link group that ends with open connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -9,8 +10,8 @@
 #include "report/words/words.h"
 #include "fields.h"
 
-static G_GNUC_PRINTF(3, 4) smcr_arrow_text_t
 /* Returns an arrow's text: `label`, and the sentence that `format` makes, as for printf(). */
+static G_GNUC_PRINTF(3, 4) smcr_arrow_text_t
 say(wmem_allocator_t *scope, const char *label, const char *format, ...)
 {
     va_list arguments;
@@ -53,7 +54,7 @@ version_of(const smcr_clc_t *clc, int release)
     return version ? version : "version not known";
 }
 
-/* Each sentence has its sender as the subject. A message of an unknown type has a text, too. */
+/* The sender is the subject of each sentence. A message of an unknown type has a text, too. */
 smcr_arrow_text_t
 smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_server,
                     int release)
@@ -111,7 +112,8 @@ cause_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
     return step->cause == SMCR_CAUSE_TIMEOUT ? " after a timeout" : nak_text(scope, step);
 }
 
-/* A late packet is no retransmission, so no frame of a first transmission is named. */
+/* The first packet of a step back may have come out of order (SMCR_FLOW_IS_LATE). It is no
+ * retransmission then, so the text names no frame of a first transmission. */
 smcr_arrow_text_t
 smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, const char *subject)
 {
@@ -234,12 +236,13 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
 
 /* An LLC message, and the facts from which the sentence at its arrow in the flow graph is made. */
 typedef struct {
-    wmem_allocator_t *scope;
+    wmem_allocator_t *scope; /* memory pool that owns the texts */
     const smcr_llc_t *llc; /* the message */
     const char *subject; /* sender of the message, as the subject of the sentence: "The client" and
                             so on */
     const char *name;    /* name of the message's type; NULL: unknown type */
-    int role;            /* role of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
+    int role;            /* role of the sender: 0 client, 1 server; SMCR_LGR_SIDE_UNKNOWN: not
+                            known */
     bool response;       /* the message is a response, not a request */
 } llc_words_t;
 
@@ -366,7 +369,8 @@ sentence_of(const llc_words_t *of)
     }
 }
 
-/* Returns the label of the arrow: the name of the message, shortened to 18 characters at most. */
+/* Returns the label of the arrow: the name of the message. The two names with CONTINUATION are
+ * shortened. */
 static const char *
 label_of(const llc_words_t *of)
 {

@@ -1,7 +1,7 @@
-/* The stats tree of messages. It counts each packet of SMC-R once:
+/* The stats tree of messages. It counts each packet of SMC-R, and each CLC message, once:
  * - CLC, LLC, CDC, RDMA-CM: messages, by type; below the type by version, direction and outcome. A
  *   retransmission counts only under "Retransmitted", a duplicate only under "Duplicate, made by
- *   the network".
+ *   the network". But a duplicate of a message of RDMA-CM counts as one more message.
  * - RDMA WRITE: packets, by first packet of a request and further packet of a request.
  *   Retransmissions and duplicates count in the same way as for messages.
  * - Acknowledgement, CNP: all packets, including retransmissions and duplicates
@@ -61,9 +61,9 @@ count_direction(node_t node, int direction)
                                : val_to_str_const((uint32_t)direction, smcr_values_directions, ""));
 }
 
-/* Counts the packet in the node of its class, such as "LLC", and returns this node. For a
- * retransmission or a duplicate made by the network, sets `*again`, and returns a child node of the
- * class, so that all other nodes count each message once. */
+/* Counts the packet in the node of its class, such as "LLC", and returns this node. `*again`: set
+ * to whether the packet is a retransmission, or a duplicate made by the network. For such a packet
+ * returns a child node of the class, so that all other nodes count each message once. */
 static node_t
 count_class(node_t top, const char *name, const smcr_record_t *record, bool *again)
 {

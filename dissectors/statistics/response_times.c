@@ -4,8 +4,8 @@
  * 1. a request without an answer;
  * 2. a retransmission or a duplicate of an answer;
  * 3. an answer whose request is not known, or was retransmitted;
- * 4. immediate data of an RDMA WRITE that answer a request. If a second answer replaces the first
- *    one, both answers are samples.
+ * 4. immediate data of an RDMA WRITE that answer a request.
+ * If a second answer replaces the first one, both answers are samples.
  *
  * Also registers the other statistics of the menus.
  *
@@ -24,10 +24,10 @@ enum { CLC, LLC, CDC, TABLES };
  * filter of the table, "==", and the number of the row. Rows of the tables CLC and LLC are numbered
  * by steps, rows of the table CDC by message types. */
 static const struct {
-    const char *name, *tab;
-    const char *column;
-    const char *filter;
-    int rows;
+    const char *name, *tab; /* name of the table; name of its tab in the window */
+    const char *column;     /* head of the column with the names of the rows */
+    const char *filter;     /* display filter of the table, without "==" */
+    int rows;               /* number of rows */
 } tables[TABLES] = {
     [CLC] = {"SMC-R CLC", "CLC", "CLC step", "smcr.clc.step", SMCR_CLC_STEP_ACCEPT_DECLINED + 1},
     [LLC] = {"SMC-R LLC", "LLC", "LLC request", "smcr.llc.step", 0x80},

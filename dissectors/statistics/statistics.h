@@ -36,7 +36,7 @@ void smcr_graph_register(int proto);
 
 /* The texts of an arrow. */
 typedef struct {
-    const char *label;    /* text above the arrow, 18 characters at most; NULL: no arrow */
+    const char *label;    /* text above the arrow, a few words; NULL: no arrow */
     const char *sentence; /* sentence in the comment column of the graph; NULL: no arrow */
 } smcr_arrow_text_t;
 
@@ -55,7 +55,7 @@ smcr_arrow_text_t smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t 
                                       bool from_server, int release);
 
 /* Returns the text of an LLC message (RFC 7609 A.3). `subject`: the sender, as the subject of the
- * sentence. `role`: role of the sender, 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN. */
+ * sentence. `role`: role of the sender, 0 client, 1 server; SMCR_LGR_SIDE_UNKNOWN: not known. */
 smcr_arrow_text_t smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc,
                                       const char *subject, int role);
 
