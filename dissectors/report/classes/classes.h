@@ -103,7 +103,9 @@ typedef struct smcr_classes_shares smcr_classes_shares_t;
 /* Returns an empty object, allocated in `scope`. Its memory does not grow. */
 smcr_classes_shares_t *smcr_classes_shares_new(wmem_allocator_t *scope);
 
-/* Takes the next packet that is not Not-ECT. */
+/* Takes the next packet that is not Not-ECT. `is_marked`: the packet has CE. `is_packet`: it counts
+ * among the packets of which a share is marked; false for a duplicate, of which only the mark
+ * counts. */
 void smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked,
                               bool is_packet);
 

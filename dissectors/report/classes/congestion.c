@@ -8,7 +8,7 @@
 /* ---- pacing ---- */
 
 struct smcr_classes_pacing {
-    wmem_allocator_t *scope;
+    wmem_allocator_t *scope; /* memory pool that owns the object */
     GHashTable *last; /* set of cnp_ends_t: the last CNPs of each sender, of each receiver, and of
                          each pair of them */
     uint64_t begin;   /* time of the first CNP or mark, nanoseconds; 0: none */
@@ -122,7 +122,7 @@ time_since(const smcr_classes_pacing_t *pacing, uint64_t cnp, uint64_t now)
 
 /* The watched packet of a flow (smcr_classes_marks_t), and the last CNPs of its receiver. */
 typedef struct {
-    smcr_classes_pacing_t *pacing;
+    smcr_classes_pacing_t *pacing;     /* the last CNPs of the capture */
     const smcr_classes_marks_t *marks; /* marks of the flow */
     cnp_ends_t *sender;                /* last CNPs of the receiver to any address; NULL: it has
                                           sent none */
@@ -315,7 +315,7 @@ smcr_classes_reaction_notify(smcr_classes_reaction_t *reaction)
 /* ---- share of marks ---- */
 
 #define INTERVALS 64 /* even: lengthen() joins intervals in pairs. docs/json.md names the number */
-#define SHORTEST_INTERVAL SMCR_TIME_MILLISECOND
+#define SHORTEST_INTERVAL SMCR_TIME_MILLISECOND /* length of an interval at first, nanoseconds */
 
 struct smcr_classes_shares {
     uint64_t begin;               /* time of the first packet, nanoseconds */

@@ -32,8 +32,8 @@ static struct {
 /* What the first pass has collected; NULL: the first pass does not collect. */
 static smcr_collection_t *collected;
 
-/* Replaces what identifies hosts in the report, before findings are made of it. Returns a copy of
- * the notices, in which it is replaced, too. */
+/* Replaces all that identifies hosts in the report, before findings are made of the report. Returns
+ * a copy of the notices with the same replacements. */
 static const smcr_figure_notice_t *
 make_anonymous(smcr_entry_report_t *report, const smcr_figure_notice_t *notices, uint32_t count,
                wmem_allocator_t *scope)
@@ -118,8 +118,8 @@ smcr_listener_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames)
         add_mark(wmem_array_index(frames, i));
 }
 
-/* Shows the findings that rest on the frame, with their numbers in the report of the first pass,
- * which begin with 1. */
+/* Shows the findings that rest on the frame, with their numbers in the report that has set the
+ * marks. Numbers begin with 1. */
 static void
 show_marks(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {

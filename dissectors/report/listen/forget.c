@@ -24,10 +24,11 @@ typedef enum {
                        not be registered */
 } passes_t;
 
+/* What is kept of the open file from one call to the next. */
 static struct {
     smcr_when_t kept_from; /* records before this frame are forgotten next; frame 0: no frame is
                               chosen yet */
-    passes_t passes;
+    passes_t passes;   /* whether the program reads the file in one pass */
     uint32_t asked_at; /* the frame in which the listener was registered; set with PASSES_ASKED */
     bool listens;      /* the listener is registered */
     bool has_reader;   /* somebody makes a report, and points to connections */
@@ -101,6 +102,8 @@ is_time(smcr_when_t now)
     return has_passed && now.frame - old.kept_from.frame >= RECORDS_KEPT;
 }
 
+/* Forgets what came before the frame that was chosen last, and chooses the current frame. So what
+ * came since the last call stays until the next one. */
 static void
 forget_before_chosen(smcr_when_t now, const smcr_state_finished_t *finished)
 {

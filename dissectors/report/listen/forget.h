@@ -11,10 +11,10 @@
 
 #include "host/host.h"
 
-/* Forgets the records of packets that came long ago, and releases connections that ended then, if
- * the last time is at least ten seconds and 65,536 frames ago. Called by a writer while frames come
- * in the only pass. `now`: number and time of the current frame. `finished`: as for
- * smcr_capture_forget(). */
+/* Forgets the records of packets that came long ago, and releases connections that ended then. Does
+ * so only if ten seconds and 65,536 frames have passed since it last did, or since the first call.
+ * Called by a writer while frames come in the only pass. `now`: number and time of the current
+ * frame. `finished`: as for smcr_capture_forget(). */
 void smcr_listener_forget_old(smcr_when_t now, const smcr_state_finished_t *finished);
 
 /* As smcr_listener_forget_old(), for a capture of which nobody makes a report. Does nothing while
@@ -26,5 +26,5 @@ void smcr_listener_forget_unread(const packet_info *pinfo);
  * report exist; false while one does, since it points to connections until it is drawn. */
 void smcr_listener_forget_allow(bool is_allowed);
 
-/* Forgets when something was forgotten. Called when the file is closed. */
+/* Begins anew for the next file. Called when the file is closed. */
 void smcr_listener_forget_end_file(void);

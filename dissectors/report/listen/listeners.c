@@ -19,12 +19,12 @@
 /* A listener. Its address identifies it in Wireshark's list of listeners. */
 typedef struct {
     smcr_listeners_t *owner; /* the listeners that this listener belongs to */
-    smcr_collection_tap_t tap;
+    smcr_collection_tap_t tap; /* tap that calls it; not set in a listener that only draws */
 } listener_t;
 
 /* Data that one tap has handed over for the current frame. */
 typedef struct {
-    smcr_collection_tap_t tap;
+    smcr_collection_tap_t tap; /* the tap */
     const void *data; /* Wireshark's struct, valid until the end of the frame */
 } brought_t;
 
@@ -241,7 +241,8 @@ smcr_listeners_are_of_one(void)
     return all_listeners && !all_listeners->next && !smcr_listener_marks_collect();
 }
 
-/* The writer is set before any frame comes: letting go of a connection writes its line. */
+/* The writer is set before any frame comes: it writes the line of a connection before the
+ * collection lets go of the connection. */
 smcr_listeners_t *
 smcr_listeners_of_frames(const char *filter, const smcr_listeners_writer_t *writer, void *context,
                          char **error)

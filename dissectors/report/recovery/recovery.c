@@ -77,7 +77,7 @@ struct smcr_recovery {
                              retransmissions */
     smcr_when_t reordered; /* first reordered packet, without those in `late`; frame 0: none */
     bool has_read;        /* a READ came late: how many PSNs of a gap it has taken is not known */
-    smcr_entry_flow_recovery_t figures; /* counts, without those of `asked` and `gaps` */
+    smcr_entry_flow_recovery_t figures; /* counts, without those of elements that are in a ring */
 };
 
 /* ---- finding ---- */
@@ -233,9 +233,9 @@ add_late(smcr_recovery_t *rare, wmem_allocator_t *scope, late_t late)
     rare->next_late = (rare->next_late + 1) % KEPT;
 }
 
-/* Keeps the step back that begins with the request. The sender's timer runs from the last of three:
- * the transmission of the PSN before, the last step back, the last acknowledgement that covered
- * something new. */
+/* Keeps the step back that begins with the request; does nothing if none begins. The sender's timer
+ * runs from the latest of three events: the first transmission of the request, the last step back,
+ * the last acknowledgement that covered a new PSN. */
 static void
 add_step(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
          const smcr_recovery_request_t *request)
@@ -357,7 +357,7 @@ take_rare(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
     note_repeat(rare, highest, request);
 }
 
-/* A flow that has had no trouble costs no more than its highest PSN. */
+/* Allocates nothing for a flow without a gap, a NAK or a retransmission. */
 void
 smcr_recovery_take_request(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
                            const smcr_recovery_request_t *request)
@@ -399,7 +399,8 @@ settle_all(smcr_recovery_t *rare, uint32_t psn)
         rare->unsettled = rare->unsettled_acked = 0;
 }
 
-/* An acknowledgement that repeats the last one settles only what waits for a repetition. */
+/* An acknowledgement of a lower PSN than the last one came out of order, and changes nothing. One
+ * of the same PSN answers a retransmission (settle_repeat()). */
 void
 smcr_recovery_take_ack(smcr_recovery_flow_t *flow, smcr_when_t when, uint32_t psn)
 {
@@ -462,7 +463,8 @@ smcr_recovery_ack_timeout(const smcr_distribution_t *retries)
     return SMCR_FIGURE_UNKNOWN;
 }
 
-/* What is still open is counted in the entry only: a later report counts it anew. */
+/* Elements that are still in a ring are counted in the entry only: a later report counts them
+ * anew. */
 smcr_entry_flow_recovery_t *
 smcr_recovery_report(const smcr_recovery_flow_t *flow, wmem_allocator_t *scope)
 {
@@ -499,7 +501,7 @@ smcr_recovery_reordered(const smcr_recovery_flow_t *flow)
     return first;
 }
 
-/* The joined part has ended: what was open in it is counted as it stands. */
+/* The joined part has ended: the elements of its rings are counted as they are. */
 void
 smcr_recovery_join(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
                    const smcr_recovery_flow_t *other)
