@@ -345,7 +345,9 @@ lengthen(smcr_classes_shares_t *shares)
     }
 }
 
-/* Intervals get longer when the capture does: their number stays. */
+/* Intervals get longer when the capture does: their number stays. A marked duplicate counts as a
+ * packet if its interval has not enough packets without it: its original came in an earlier
+ * interval, or was Not-ECT. So an interval with marks has packets, and no share is above 1. */
 void
 smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked,
                          bool is_packet)
@@ -355,8 +357,11 @@ smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool i
     uint64_t since = when.time - MIN(when.time, shares->begin);
     while (since / shares->length >= INTERVALS)
         lengthen(shares);
-    shares->packets[since / shares->length] += is_packet;
-    shares->marked[since / shares->length] += is_marked;
+    uint64_t *packets = &shares->packets[since / shares->length];
+    uint64_t *marked = &shares->marked[since / shares->length];
+    *packets += is_packet;
+    *marked += is_marked;
+    *packets = MAX(*packets, *marked);
 }
 
 /* Whether the interval `one` has a larger share of marked packets than `other`, or the same share
