@@ -172,7 +172,7 @@ smcr_figure_names_replace(smcr_figure_names_t *names, wmem_allocator_t *scope, c
 /* Members whose whole text is replaced. All other texts may have addresses. */
 static const struct {
     const char *name; /* name of the member */
-    name_kind_t kind;
+    name_kind_t kind; /* kind of its replacements */
 } whole_members[] = {
     {"host_name", NAME}, {"eid", NAME}, {"offered_eids", NAME}, {"filter", NAME},
     {"peer_id", PEER_ID}};

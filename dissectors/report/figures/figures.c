@@ -45,7 +45,7 @@ smcr_figure_delete_reason_of(uint32_t code)
     }
 }
 
-/* The column `null` of entries.def. */
+/* The words of the column `null` of entries.def: smcr_figure_member_t.is_known_with_entry. */
 #define KNOWN_always true
 #define KNOWN_together true
 #define KNOWN_or_null false
@@ -525,7 +525,7 @@ smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *d
 /* ---- taking away ---- */
 
 /* Subtracts the measurements of `before` from those of `*distribution`, which becomes a new
- * distribution; NULL: nothing remains. */
+ * distribution; NULL: nothing remains. If one of the two is NULL, nothing changes. */
 static void
 reduce_distribution(smcr_distribution_t **distribution, const smcr_distribution_t *before,
                     wmem_allocator_t *scope)

@@ -20,7 +20,7 @@
 #define END(list) } smcr_figure_##list##_t; extern const char *const smcr_figure_##list##_words[];
 #include "choices.def"
 
-/* The role of an end of which it is known whether it is the server. */
+/* Returns the role of an end of which it is known whether it is the server. */
 static inline smcr_figure_role_t
 smcr_figure_role(bool is_server)
 {
@@ -109,7 +109,7 @@ const smcr_distribution_t *smcr_distribution_get(const smcr_distribution_t *dist
 /* A truth value. SMCR_FIGURE_MAYBE: not known. */
 typedef enum { SMCR_FIGURE_MAYBE = 0, SMCR_FIGURE_NO, SMCR_FIGURE_YES } smcr_figure_maybe_t;
 
-/* The known truth `is_true` as a member of an entry. */
+/* Returns the value of a member of an entry for a truth that is known. */
 static inline smcr_figure_maybe_t
 smcr_figure_truth(bool is_true)
 {
@@ -324,6 +324,8 @@ wmem_array_t *smcr_figure_values(wmem_map_t *map, int (*compare)(const void *, c
 /* Appends a cleared entry to the list, allocated in `scope`, and returns it. */
 void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                            const smcr_figure_description_t *description);
+/* Does the same for an entry of this kind: SMCR_FIGURE_ADD(link, ...) returns an
+ * smcr_entry_link_t *. */
 #define SMCR_FIGURE_ADD(kind, list, scope)                                                         \
     ((smcr_entry_##kind##_t *)smcr_figure_list_add(list, scope, &smcr_entry_##kind##_description))
 

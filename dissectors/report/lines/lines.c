@@ -30,7 +30,7 @@
 
 /* The state of -z smcr,lines. */
 typedef struct {
-    smcr_lines_options_t options;
+    smcr_lines_options_t options; /* what the user has asked for */
     uint64_t time;      /* time of the last frame, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: no
                            frame with a time yet */
     uint32_t frame;     /* number of the last frame */
@@ -49,9 +49,10 @@ typedef struct {
 
 /* The lines that are written at one time, and the report that they are made of. */
 typedef struct {
-    line_writer_t *writer;
-    smcr_collection_t *collection;
-    smcr_entry_report_t *report;
+    line_writer_t *writer;         /* what lasts from one batch to the next */
+    smcr_collection_t *collection; /* the collection of which the report is made */
+    smcr_entry_report_t *report;   /* the report: what has ended or, after the last frame, all that
+                                      the collection still has */
     bool is_end;             /* after the last frame */
     wmem_allocator_t *scope; /* memory pool that owns the report and the lines */
 } batch_t;
@@ -355,8 +356,8 @@ write_findings(const batch_t *batch, const smcr_figure_list_t *known)
 }
 
 /* Writes the findings about connections that have ended: the findings of the report, without those
- * that the same report has if its connections are left out. The latter, about links and flows, are
- * written after the last frame. */
+ * that the same report has if its connections are left out. The findings left out are about links
+ * and flows, and are written after the last frame. */
 static void
 write_findings_of_ended(const batch_t *batch)
 {
@@ -471,9 +472,10 @@ has_passed(uint64_t from, uint64_t now, uint64_t time)
     return now < from || now - from >= time;
 }
 
-/* Whether it is time to search for connections and links that have ended: once a second. Each
- * search goes through all flows and link groups. So if there are many, it waits for as many frames,
- * but at most a minute: the cost of a frame grows little with them. */
+/* Whether it is time to search for connections and links that have ended: once a second, or once in
+ * the time of the option `late` if this is shorter. Each search goes through all flows and link
+ * groups. So if there are many, it waits for as many frames, but at most a minute: the cost of a
+ * frame grows little with them. */
 static bool
 is_time_to_look(const line_writer_t *writer, uint64_t now)
 {
@@ -504,8 +506,9 @@ forget_old(const line_writer_t *writer, const smcr_collection_t *collection)
                                  smcr_listeners_are_of_one() ? &finished : NULL);
 }
 
-/* Called after each frame. Intervals begin and end at whole multiples of their length since 1970,
- * so that the intervals of several files and capture points are the same. */
+/* Called after each frame. An interval ends with the first frame after a whole multiple of its
+ * length since 1970, so that the intervals of several files and capture points begin at nearly the
+ * same times. */
 static void
 end_frame(smcr_collection_t *collection, const packet_info *pinfo, void *context)
 {

@@ -15,9 +15,10 @@
 
 /* The options with a value: a time in seconds (`time`), or a text (`text`). */
 typedef struct {
-    const char *name;
-    uint64_t *time;
-    char **text;
+    const char *name; /* the name, with "=" */
+    uint64_t *time;   /* where the time is stored, nanoseconds; NULL: the value is a text */
+    char **text;      /* where the text is stored, to be freed by g_free(); NULL: the value is a
+                         time */
 } option_t;
 
 /* Reads a time in seconds, with decimals, and stores it in `*time`, nanoseconds. Returns false if
@@ -35,7 +36,7 @@ read_time(uint64_t *time, const char *text)
 }
 
 /* Reads names of kinds of lines, joined by "+", and adds a bit for each kind to `*kinds`. Returns
- * false if a name is not that of a kind. */
+ * false if a name is not that of a kind. SMCR_FIGURE_LINE_PROBE is the last kind. */
 static bool
 read_kinds(unsigned *kinds, const char *text)
 {

@@ -21,8 +21,8 @@
 /* The values that a line has for common names of the schema; SMCR_FIGURE_UNKNOWN or NULL: not
  * known. */
 typedef struct {
-    const char *addr[2]; /* source and destination: client and server */
-    uint64_t port[2];
+    const char *addr[2]; /* addresses of source and destination: client and server */
+    uint64_t port[2];    /* their TCP ports */
     uint64_t bytes[2];   /* bytes of the application that each end has sent */
     uint64_t begin, end; /* first and last packet, nanoseconds since 1970 */
 } common_t;
@@ -197,7 +197,7 @@ append_common(GString *text, const smcr_entry_line_t *line, const char *own,
 
 /* ---- lines ---- */
 
-/* Prints the error, and ends the program. */
+/* Prints the error, and ends the program: does not return. `error`: a value of errno. */
 static void
 fail(int error)
 {

@@ -154,7 +154,8 @@ is_not_over_rdma(const smcr_entry_connection_t *conn)
     X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \
     X(COUNT, "Urgent", NULL, 0, way->urgent_count)
 
-/* Adds the row of a direction. The row has suffered for the time that its writer lost. */
+/* Adds the row of a direction. The row has suffered for the time that its writer lost. The macro
+ * DIRECTION reads `taker`, `conn`, `to_server` and `way`. */
 static void
 add_direction(const smcr_table_row_sink_t *taker, const smcr_entry_connection_t *conn,
               bool to_server)

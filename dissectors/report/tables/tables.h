@@ -100,10 +100,13 @@ SMCR_TABLES(SMCR_TABLE_OF)
 #define SMCR_TABLE_OF_TCP(is) , .is_of_tcp = is /* after a value that may be of RDMA only */
 #define SMCR_TABLE_AT_LEAST(is) , .at_least = is /* after a value: it is a lower bound if `is` */
 #define SMCR_TABLE_AT_MOST(bound) , .most = bound /* after SMCR_TABLE_AT_LEAST: an upper bound */
+/* Passes a row to the receiver, and then frees its texts. The values of LIST are expressions: they
+ * read the variables of the caller by their names. */
 #define SMCR_TABLE_ROW(taker, LIST, busy, troubled)                                                \
     ((taker)->take((taker)->context, (const smcr_table_cell_t[]){LIST(SMCR_TABLE_CELL)}, busy,     \
                    troubled),                                                                      \
      wmem_free_all((taker)->texts))
+/* Defines the kind of table smcr_table_of_<name>, without a note or with one. */
 #define SMCR_TABLE(name, title, LIST, heading) SMCR_TABLE_NOTED(name, title, NULL, LIST, heading)
 #define SMCR_TABLE_NOTED(name, title, note, LIST, heading)                                         \
     static const smcr_table_column_t name##_columns[] = {LIST(SMCR_TABLE_COLUMN)};                 \
