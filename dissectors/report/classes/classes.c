@@ -25,8 +25,8 @@ counts_of(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, uint8_t o
     return *kind;
 }
 
-/* A packet without a captured IP header, or without a VLAN tag, is left out of these counts: it
- * does not count as 0. */
+/* A packet whose IP header is not captured is left out of the counts by DSCP and ECN, and one
+ * without a VLAN tag is left out of the counts by priority: it does not count as 0. */
 void
 smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, smcr_when_t when,
                    const smcr_ib_headers_t *roce)

@@ -126,7 +126,8 @@ typedef struct smcr_collection {
 } smcr_collect_t;
 
 /* Returns the memory pool of a new connection: its own if the collection lets go of connections,
- * else that of the collection. The other kinds of pools take 64 kB and more each. */
+ * else that of the collection. A pool of another kind than WMEM_ALLOCATOR_STRICT would take 64 kB
+ * or more for each connection. */
 static inline wmem_allocator_t *
 smcr_collect_pool(const smcr_collect_t *collection)
 {
@@ -598,8 +599,9 @@ wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection, wmem_al
 void smcr_collect_notices_report_breaches(const smcr_collect_t *collection,
                                           smcr_figure_list_t *list, wmem_allocator_t *scope);
 
-/* Counts an ICMP error "destination unreachable" in `frame` that quotes a packet of RoCE or TCP.
- * `error`: the IP header of the ICMP error itself. The notice has severity 0, a filter that begins
- * with "icmp", and the hosts of the quoted packet. */
+/* Counts an ICMP error in `frame` that quotes a packet of RoCE or TCP: "destination unreachable",
+ * and of RoCE also "packet too big". Ignores other ICMP errors, and an error that another capture
+ * point has shown before. `error`: the IP header of the ICMP error itself. The notice has severity
+ * 0, a filter that begins with "icmp", and the hosts of the quoted packet. */
 void smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *pinfo,
                                       smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error);

@@ -372,7 +372,8 @@ take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment
     facts->syn_sign[is_syn_ack] = segment->sign;
 }
 
-/* Takes the end of a connection: the first RST, or the first FIN of an end. */
+/* Notes the first RST of a connection, and the first FIN of each end. Who sent the RST is noted
+ * only if it is known which end is the client. */
 static void
 take_end(smcr_collect_tcp_facts_t *facts, unsigned end, uint16_t flags, smcr_when_t when)
 {

@@ -209,7 +209,8 @@ smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_subjec
     line->uid_partial = SMCR_FIGURE_YES;
 }
 
-/* Who sent first is end 0, in all three arrays: the uid depends on this order. */
+/* The client is index 0 in all three arrays, as far as the client is known: the uid depends on this
+ * order. */
 void
 smcr_lines_name_tcp(smcr_entry_line_t *line, bool is_up, wmem_allocator_t *scope)
 {

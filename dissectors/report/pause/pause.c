@@ -38,8 +38,8 @@
  * class. */
 enum { OF_ALL = SMCR_PAUSE_OF_ALL, OF_NONE, LANES };
 
-/* A run of pauses of one class: each pause begins before the pause before it is over. Times are in
- * nanoseconds. */
+/* A run of pauses of one class: each pause begins before the pause before it is over. Runs that are
+ * not so close are joined only if there are too many (join_closest()). Times are in nanoseconds. */
 typedef struct {
     smcr_when_t begin; /* frame with which it begins */
     smcr_when_t last;  /* last frame with quanta in it */

@@ -41,7 +41,8 @@ typedef struct {
     went_on_t went_on;   /* what the sender did after `request` */
 } asked_t;
 
-/* A packet that came after packets with higher PSNs, and that no NAK has named. */
+/* A packet that came after packets with higher PSNs. No NAK has named its PSN, or a later
+ * transmission of the PSN has shown that the packet was only out of order (take_asked()). */
 typedef struct {
     const smcr_step_back_t *step; /* the step back to which it belongs; NULL: none */
     uint32_t depth;               /* how far its PSN is below the highest; 0: no entry */

@@ -94,7 +94,7 @@ has_announced_data(const smcr_conn_t *conn, int sender)
 }
 
 /* Whether the number of WRITEs of the direction is not known. There are two cases:
- * 1. no WRITE is recognised, although data was announced, or the reader's RMB is not known;
+ * 1. no WRITE is recognised, and data was announced or the reader's RMB is not known;
  * 2. TCP and RoCE have times of two clocks, so that the WRITEs may be of another connection with
  *    the same RMB. */
 static bool

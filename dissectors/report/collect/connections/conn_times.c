@@ -282,7 +282,8 @@ certain_of(const smcr_collect_times_t *times, const smcr_conn_t *conn)
     return certain;
 }
 
-/* Whether no message of the kind `closing` is missing before the first captured one. */
+/* Whether no message of the kind `closing` is missing before the first captured one; if none is
+ * captured, whether none is missing at all. */
 static bool
 is_first_certain(const certain_t *certain, const smcr_collect_closing_t *closing)
 {
