@@ -62,8 +62,9 @@ typedef struct smcr_collection {
                                        back that the packet belongs to; NULL: it belongs to no step
                                        back */
     smcr_figure_list_t rdma_list;   /* all flows of `rdma`, in the order of their first packets */
-    wmem_array_t *uncounted_flows;  /* flows without figures, since FLOWS_MOST have some: a bit for
-                                       each smcr_rdma_flow_t.index; NULL: none */
+    wmem_array_t *uncounted_flows;  /* flows that get no figures, since FLOWS_MOST have some
+                                       (followed.c): a bit for each smcr_rdma_flow_t.index; NULL:
+                                       none */
     smcr_entry_icrcs_t stray_icrcs; /* counts of checked ICRCs, of packets that belong to no flow */
 
     wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;
@@ -105,20 +106,22 @@ typedef struct smcr_collection {
                           own */
     const char *interface; /* name of the interface that captured the current frame; set if
                               `lets_go`; NULL: not known */
-    wmem_array_t *gone_conns;    /* connections that were let go of: a bit for each smcr.stream */
-    wmem_array_t *gone_streams; /* TCP connections that were let go of: a bit for each
-                                   tcp.stream */
+    wmem_array_t *gone_conns;    /* connections that were let go of after their end: a bit for each
+                                    smcr.stream */
+    wmem_array_t *gone_streams; /* TCP connections that were let go of after TCP had closed them: a
+                                   bit for each tcp.stream */
     wmem_map_t *given_up; /* smcr_conn_t -> not NULL: connections that were let go of before they
                              ended */
     wmem_array_t *subjects; /* subjects of the connections of the last report, if the collection
                                `lets_go`; element smcr_collection_subject_t; NULL: no report
                                yet */
-    uint64_t late_packets; /* packets and segments of connections that were let go of */
+    uint64_t late_packets; /* packets and segments that came after their connection was let go of:
+                              one of `gone_conns` or `gone_streams` */
     wmem_map_t *icmp_errors; /* ICMP errors of a file with several capture points: hash of an error
                                 -> number of the interface that has shown it first, plus 1; NULL:
                                 none so far */
-    wmem_array_t *item_kinds; /* expert items, counted by kind; element counted_items_t of
-                                 notices.c */
+    wmem_array_t *item_kinds; /* notices: expert items, counted by kind, and counts of packets by
+                                 display filter; element counted_items_t of notices.c */
     wmem_array_t *deferred_checks; /* events that count only if later packets confirm the event;
                                       element claimed_t of notices.c */
     wmem_array_t *frame_items; /* expert items of the current frame, not counted yet; element
@@ -417,8 +420,8 @@ typedef struct {
     uint32_t sent;      /* number of transmissions of the segment */
     smcr_when_t last;   /* last transmission of the segment */
     bool is_acked;      /* the peer has acknowledged the segment */
-    smcr_when_t before; /* last data segment of the direction: new, or a retransmission; frame 0:
-                           none yet */
+    smcr_when_t before; /* last data segment of the direction, a retransmission or a duplicate
+                           included; frame 0: none yet */
 } smcr_collect_newest_data_t;
 
 /* Facts of a TCP connection that its entry does not have. Direction `up` is that of the first

@@ -59,7 +59,8 @@ typedef struct {
     smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
     smcr_figure_tally_t ports;       /* packets by UDP source port */
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
-    int32_t cnp_id;                  /* IPv4 identification of this CNP; negative: not known */
+    int32_t cnp_id;                  /* IPv4 identification of this CNP; 0 or negative: not
+                                        known */
     uint64_t *marked;                /* the last SMCR_COLLECT_MARKED_KEPT packets with CE: PSN,
                                         opcode and IP identification (mark_key()); NULL: none */
     unsigned marked_next;            /* index of the oldest one in `marked` */
@@ -77,7 +78,8 @@ typedef struct {
     /* last steps back of the flow, the newest first */
     smcr_collect_stepped_t steps[SMCR_COLLECT_STEPS_KEPT];
     uint32_t frame_before; /* frame of the flow's packet before the current one; 0: none */
-    bool asks_again; /* a request was retransmitted, so the peer may send READ responses twice */
+    bool asks_again; /* a request belongs to a step back of its sender, so the peer may send READ
+                        responses twice */
     wmem_map_t *odd; /* packets with something odd: number of the frame -> smcr_collect_odd_t; NULL:
                         none */
 } smcr_collect_followed_t;

@@ -455,7 +455,7 @@ add_uses(const reporter_t *reporter, const smcr_lgr_t *lgr)
     }
 }
 
-/* Returns the address of the RMB of a use; smcr_sorted_key_t. */
+/* Returns the address of the RMB of a use: the key by which smcr_sorted_first() searches. */
 static uint64_t
 rmb_of(const void *uses, uint32_t index)
 {

@@ -154,7 +154,8 @@ count_repeat(smcr_collect_followed_t *flow, const smcr_collect_followed_t *reque
 
 /* Counts the verdict on the packet's PSN: a sequence gap before the packet, a duplicate made by the
  * network, a retransmission, or a first transmission (goodput). Also notes damaged and out-of-order
- * packets, and keeps gaps of two packets and more for the collectors of connections. */
+ * packets, and keeps gaps in which two packets or more are missing, for the collectors of
+ * connections. */
 static void
 count_order(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
             const smcr_tap_t *packet)

@@ -16,7 +16,7 @@ typedef struct smcr_sent_time {
                       come */
 } sent_t;
 
-/* Returns the number of an entry; smcr_sorted_key_t. */
+/* Returns the number of an entry: the key by which smcr_sorted_first() searches. */
 static uint64_t
 number_of(const void *list, uint32_t index)
 {

@@ -22,7 +22,7 @@
 enum { IP = 1, TCP = 2, ROCE = 4, ICMP = 8, MAC_CONTROL = 16 };
 
 /* Wireshark's protocols, and the layer (IP, TCP, ROCE, ...) that each stands for. `id`:
- * Wireshark's number of the protocol, looked up when the first frame is counted. */
+ * Wireshark's number of the protocol, which begin() looks up. */
 static struct {
     const char *name;
     unsigned layer;

@@ -66,8 +66,8 @@ smcr_entry_report_t *smcr_collection_report_ended(smcr_collection_t *collection,
                                                   bool even_if_none, wmem_allocator_t *scope);
 
 /* Lets go of all connections of the last report of smcr_collection_report_ended(): frees their
- * memory, but for a bit each. Later packets of a connection that has ended only count as late
- * packets; later packets of one that was given up begin new figures. */
+ * memory, and keeps only which they were. Later packets of a connection that has ended only count
+ * as late packets; later packets of one that was given up begin new figures. */
 void smcr_collection_let_go(smcr_collection_t *collection);
 
 /* Whether the collection has let go of the connection after its end, and points to it no more. */

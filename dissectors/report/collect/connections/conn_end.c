@@ -11,7 +11,8 @@
  * of SMC-R: a multiple of the time for late packets (smcr_collection_patience_t). */
 #define END_MISSING 5
 
-/* Returns the time since a packet, nanoseconds; 0 if the clock of the capture went back. */
+/* Returns the time since a packet, nanoseconds; 0 if there is no packet, or the clock of the
+ * capture went back. */
 static uint64_t
 since(smcr_when_t packet, uint64_t now)
 {
@@ -97,7 +98,7 @@ find_end(const smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
                                    counted->end != SMCR_COLLECTION_OPEN);
 }
 
-/* Finds out whether a TCP connection that is not one of SMC-R has ended. */
+/* Finds out whether a TCP connection that no connection of SMC-R owns has ended or is given up. */
 static void
 find_end_of_tcp(smcr_collect_tcp_facts_t *tcp, const smcr_collection_patience_t *patience)
 {

@@ -319,9 +319,10 @@ smcr_figure_outcome_t smcr_collect_conn_outcome(const smcr_collect_conn_stats_t 
                                                 const smcr_collect_tcp_facts_t *tcp,
                                                 uint64_t last_time);
 
-/* Whether the connection is known from RoCE alone, and TCP and RoCE have times of two clocks. A CLC
- * message that comes after the connection's first packets then begins another connection, which
- * has the rest of the packets. */
+/* Whether the connection is known from RoCE alone, and another connection may have the rest of its
+ * packets: one that a CLC message has begun after the first packets of this connection. This
+ * happens if TCP and RoCE have times of two clocks, or if RoCE packets of a new link group came
+ * before its Accept. */
 bool smcr_collect_conn_may_go_on_as_other(const smcr_conn_t *conn);
 
 /* Fills in how the connection ended, and whether it goes on after the capture. `tcp` may be
@@ -331,10 +332,11 @@ void smcr_collect_conn_fill_close(smcr_entry_connection_t *entry,
                                   const smcr_collect_tcp_facts_t *tcp,
                                   const smcr_collect_gap_list_t *gaps);
 
-/* Whether the capture has RoCE packets of the connection; some of the side `sender`, of the
- * connection or on its last link; and whether no other connection shares the RMB element or the
- * alert token that these packets name. If the last link is not known, any packet of the connection
- * is enough. */
+/* Whether the direction that the side `sender` sends is captured. Three conditions:
+ * 1. a RoCE packet of the connection was counted;
+ * 2. a packet of `sender` is captured, of the connection or on its last link, or this link is not
+ *    known;
+ * 3. no other connection shares the RMB element or the alert token that these packets name. */
 bool smcr_collect_conn_is_captured(const smcr_collect_conn_stats_t *counted, int sender);
 
 /* Fills in a direction of a connection over RDMA. `is_part`: the last messages of the connection

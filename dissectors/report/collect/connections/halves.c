@@ -3,10 +3,10 @@
  * that is truncated by snaplen has none. The state then has two connections: one of TCP and CLC,
  * one of RoCE. The report shows them as one.
  *
- * Halves are paired by the order of their tokens, if there are as many of both kinds, else by their
- * ends. Single packets that are missing make halves, too. Such halves are not paired: which belong
- * together would be a guess. So no half is paired in a group that has a connection known from TCP
- * and RoCE, nor in a capture in disorder.
+ * Halves are paired by the order of their tokens, if there are as many of both kinds and the order
+ * is not refuted; all others by their ends. Single packets that are missing make halves, too. Such
+ * halves are not paired: which belong together would be a guess. So no half is paired in a group
+ * that has a connection known from TCP and RoCE, nor in a capture in disorder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -44,7 +44,7 @@ typedef struct {
     halves_t roce; /* halves that are known from RoCE alone */
     halves_t tcp;  /* halves that are known from TCP and CLC alone */
     const smcr_lgr_t *only_group; /* the link group that carried all connections; NULL: there are
-                                     several */
+                                     several, or none */
     wmem_map_t *whole_groups; /* smcr_lgr_t -> itself: groups with a connection that is known from
                                  both, TCP and RoCE */
 } pairing_t;
@@ -183,8 +183,8 @@ can_name_client(const smcr_conn_t *roce, const smcr_conn_t *tcp)
            has_client_at(roce->lgr, tcp, 1);
 }
 
-/* Whether CLC names the link group of the half that is known from RoCE, or is truncated before the
- * name and there is only one group. The two halves do not contradict each other. */
+/* Whether CLC names the link group of the half that is known from RoCE, and the halves do not
+ * contradict each other; or CLC is truncated before it names a group, and there is only one. */
 static bool
 may_share_group(const pairing_t *pairing, const smcr_conn_t *roce, const smcr_conn_t *clc)
 {

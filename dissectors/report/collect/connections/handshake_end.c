@@ -1,5 +1,5 @@
-/* Says how TCP ended a handshake of CLC that had begun (RFC 7609, 3.5.1). A handshake has no result
- * then: neither SMC-R nor a fallback to TCP.
+/* Finds how TCP ended a handshake of CLC that had begun (RFC 7609, 3.5.1). Such a handshake has no
+ * result: neither SMC-R nor a fallback to TCP.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -17,7 +17,7 @@ typedef struct {
     uint8_t step;                        /* type of the CLC message of the last step
                                             (last_step()) */
     unsigned sender;                     /* role of the sender of this message */
-    smcr_when_t sent;                    /* this message */
+    smcr_when_t sent;                    /* when it was sent: frame and time of this message */
     const smcr_collect_newest_data_t *newest; /* newest data segment of `sender` */
 } handshake_t;
 

@@ -114,8 +114,8 @@ smcr_collect_link_flows_last_unowned(const smcr_collect_link_flows_t *flows,
                       : MAX(flows->unowned[sender], flows->unannounced_rkey[sender]);
 }
 
-/* Notes a request: its place in the order of its flow, and how long it took if it is a
- * retransmission. */
+/* Notes a request: whether it is the newest of its flow or out of order and, if it is a
+ * retransmission, the time since its first transmission. */
 static void
 note_request(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
              const smcr_tap_t *packet, smcr_when_t when)
