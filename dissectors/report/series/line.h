@@ -10,7 +10,8 @@
 /* A point of a picture. */
 typedef struct {
     smcr_when_t when; /* frame and time */
-    uint64_t value;   /* position in a byte stream, bytes */
+    uint64_t value;   /* position in a byte stream, bytes; in the line of a way a delay
+                         (SMCR_SERIES_NO_DELAY) */
 } smcr_series_point_t;
 
 /* Neighbouring points: the lowest and the highest of them, so that no spike is lost. Of points with
@@ -46,8 +47,8 @@ void smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope,
  * notes nothing, if this time has not ended, or no point came after `since`. */
 bool smcr_series_line_break(smcr_series_line_t *line, uint64_t since, uint64_t now);
 
-/* Returns the highest value of the line; 0: the line has no points, or only the value 0. A line of
- * positions does not fall, so this is its last value. */
+/* Returns the highest value of the last bucket; 0: the line has no points, or the value is 0. A
+ * line of positions does not fall, so this is the last and highest value of the line. */
 static inline uint64_t
 smcr_series_line_last(const smcr_series_line_t *line)
 {

@@ -163,7 +163,7 @@ void smcr_series_take(smcr_series_t *series, const smcr_series_packet_t *packet)
 void smcr_series_take_flow(smcr_series_t *series, const void *key,
                            const smcr_series_packet_t *packet);
 
-/* Notes the index of the flow `key` in the report. */
+/* Notes the index of the flow `key` in the report, if the flow has pictures. */
 void smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t number);
 
 /* Takes the delays between capture points, in the place of those that were taken before. `points`

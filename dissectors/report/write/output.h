@@ -14,9 +14,9 @@
 #define SMCR_PAGE_WIDTH 72             /* width of the page, characters */
 #define SMCR_PAGE_MARK  "  %" PRIu32 ". " /* format of the number at the beginning of a finding */
 
-/* Writes the page into `text`: at most 60 lines of 72 characters of UTF-8, however large the
- * capture is. Times are UTC, and nothing depends on the locale. `has_filters`: each finding ends
- * with the display filter of its frames. */
+/* Writes the page into `text`, in the place of what `text` had: at most 60 lines of 72 characters
+ * of UTF-8, however large the capture is. Times are UTC, and nothing depends on the locale.
+ * `has_filters`: each finding ends with the display filter of its frames. */
 void smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_filters);
 
 /* Parts of the page that are neither findings nor tables. PART(name) */
@@ -31,7 +31,7 @@ void smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_
 typedef enum { SMCR_TEXT_PARTS(SMCR_TEXT_PART) SMCR_TEXT_PART_COUNT } smcr_text_part_t;
 #undef SMCR_TEXT_PART
 
-/* Writes a part of the page into `text`, each of its sentences in one line. */
+/* Appends a part of the page to `text`, each of its sentences in one line. */
 void smcr_text_write_part(GString *text, const smcr_entry_report_t *report, smcr_text_part_t part);
 
 /* Returns the display filter of the frames that a finding rests on; NULL: it rests on no frame.

@@ -1,7 +1,7 @@
-/* The report as one page of text. The page has three parts. 1. The capture, and facts that limit
- * the report. 2. The findings, in their order. 3. From each table the rows that suffered most, and
- * the rows that carried most. If the text is longer than a page, it is written once more with fewer
- * rows and findings.
+/* The report as one page of text. The page has four parts. 1. The capture, and facts that limit the
+ * report. 2. The findings, in their order. 3. From each table the rows that suffered most, and the
+ * rows that carried most. 4. Sentences about the traffic as a whole (text_traffic.c). If the text
+ * is longer than a page, it is written once more with fewer rows and findings.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -132,8 +132,8 @@ write_finding(const smcr_text_page_t *page, uint32_t number, const smcr_entry_fi
     smcr_text_item(page, indent, smcr_text_width(mark), line + strspn(line, " "));
 }
 
-/* Returns the number of frames with RoCE packets that are not known to be SMC-R, which the report
- * has not analysed. */
+/* Returns the number of RoCE packets that are not known to be SMC-R, and that the report has not
+ * analysed. */
 static uint64_t
 count_others(const smcr_entry_report_t *report)
 {
