@@ -19,8 +19,8 @@ void smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *sc
 smcr_entry_flow_network_t *smcr_classes_network(smcr_ib_network_t network,
                                                 wmem_allocator_t *scope);
 
-/* Adds to `list` an entry for each UDP source port between two addresses, with the number of flows
- * that have it. `flows` are the flows of the report. Memory is allocated in `scope`. */
+/* Adds to `list` an entry for each UDP source port between two addresses, with the flows that have
+ * it. `flows` are the flows of the report. Memory is allocated in `scope`. */
 void smcr_classes_ports(const smcr_figure_list_t *flows, smcr_figure_list_t *list,
                         wmem_allocator_t *scope);
 
@@ -53,9 +53,9 @@ typedef struct {
     bool came_at_rest; /* `first` came when its receiver had sent no CNP for some time */
     uint64_t time;     /* time of the watched packet: the marked packet of which it is not yet known
                           whether a CNP answers it at once; nanoseconds; 0: none */
-    uint64_t since[3]; /* nanoseconds from the last CNP of the receiver to the watched packet.
-                          Index: 0 CNPs of the reverse flow, 1 CNPs to the sender's address, 2 CNPs
-                          to any address */
+    uint64_t since[3]; /* nanoseconds from the last CNP of the receiver to the watched packet; if
+                          there is none, from the first CNP or mark of the capture. Index: 0 CNPs of
+                          the reverse flow, 1 CNPs to the sender's address, 2 CNPs to any address */
 } smcr_classes_marks_t;
 
 /* Takes the next packet with a mark, which is no duplicate. `*marks` is made if it is NULL. If an

@@ -38,8 +38,9 @@ smcr_classes_pacing_new(wmem_allocator_t *scope)
     return pacing;
 }
 
-/* Takes a CNP: adds the time since the last CNP with the same addresses to the distribution, and
- * keeps the time of this one. `sought`: addresses and network of the CNP, and its time. */
+/* Takes a CNP: adds the time since the last CNP with the same addresses to the distribution, unless
+ * the clock of the capture went back, and keeps the time of this one. `sought`: addresses and
+ * network of the CNP, and its time. */
 static void
 measure(smcr_classes_pacing_t *pacing, smcr_distribution_t **distribution, const cnp_ends_t *sought)
 {
@@ -279,8 +280,8 @@ add_measurement(const smcr_classes_reaction_t *reaction, smcr_entry_flow_reactio
     (*figures)->after_s += time;
 }
 
-/* Before the first packet with an ECN codepoint nothing is kept. After a measurement the ring
- * begins anew. */
+/* Before the first packet that is not Not-ECT nothing is kept. With the beginning and with the end
+ * of a measurement the ring begins anew. */
 void
 smcr_classes_reaction_take(smcr_classes_reaction_t **reaction,
                            smcr_entry_flow_reaction_t **figures, wmem_allocator_t *scope,

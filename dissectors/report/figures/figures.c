@@ -621,8 +621,8 @@ reduce_tally(smcr_figure_tally_t *tally, const smcr_figure_tally_t *before,
 }
 
 /* Subtracts the value `before` of a member from its value `into`: what has come since. Kinds that
- * cannot be subtracted, such as texts and lists, keep their values. Entries and lists that `into`
- * shares with another report are copied before they are changed. */
+ * cannot be subtracted, such as texts and lists of entries, keep their values. Entries and counts
+ * that `into` shares with another report are copied before they are changed. */
 static void
 reduce_member(const smcr_figure_member_t *member, void *into, const void *before,
               wmem_allocator_t *scope)

@@ -64,8 +64,9 @@ extern const char *const smcr_figure_finding_words[];
 typedef struct {
     uint64_t count;        /* number of measurements */
     uint64_t sum;          /* sum of all measured values */
-    uint64_t min;          /* smallest value */
-    uint64_t max;          /* largest value */
+    uint64_t min;          /* smallest value; SMCR_FIGURE_UNKNOWN: not known, after
+                              smcr_entry_take_away() only */
+    uint64_t max;          /* largest value, likewise */
     double sum_of_squares; /* sum of the squares of all values, for the variance */
     smcr_histogram_t *histogram; /* counts of the values by size; NULL: all values are in the bucket
                                     of `max`, or smcr_distribution_add() has added them */
@@ -282,7 +283,8 @@ typedef struct {
     const char *const *words;            /* words among which a CHOICE chooses; NULL: the member is
                                             no CHOICE */
     bool is_known_with_entry;            /* the value is known if any value of the entry is:
-                                            entries.def has "always" for it, not "or_null" */
+                                            entries.def has "always" or "together" for it, not
+                                            "or_null" */
 } smcr_figure_member_t;
 
 /* Describes a kind of entry. */
@@ -525,7 +527,8 @@ smcr_figure_names_t *smcr_figure_names_new(wmem_allocator_t *scope);
 void smcr_figure_names_apply(smcr_figure_names_t *names, wmem_allocator_t *scope, void *entry,
                              const smcr_figure_description_t *description);
 
-/* Returns the text with all addresses replaced, allocated in `scope`. */
+/* Returns the text with all addresses replaced. The text is allocated in `scope`, or lives as long
+ * as `names`. */
 const char *smcr_figure_names_replace(smcr_figure_names_t *names, wmem_allocator_t *scope,
                                       const char *text);
 

@@ -21,7 +21,9 @@
 /* The values that a line has for common names of the schema; SMCR_FIGURE_UNKNOWN or NULL: not
  * known. */
 typedef struct {
-    const char *addr[2]; /* addresses of source and destination: client and server */
+    const char *addr[2]; /* addresses of source and destination: of a connection of SMC-R client and
+                            server; of a TCP connection sender and receiver of the first captured
+                            segment; of a flow sender and receiver */
     uint64_t port[2];    /* their TCP ports */
     uint64_t bytes[2];   /* bytes of the application that each end has sent */
     uint64_t begin, end; /* first and last packet, nanoseconds since 1970 */

@@ -34,7 +34,8 @@ typedef enum {
 typedef struct {
     uint32_t psn;        /* PSN that it names, 24 bits */
     smcr_when_t nak;     /* the last NAK that names it; frame 0: no entry */
-    smcr_when_t request; /* the first request with this PSN after `nak`; frame 0: none so far */
+    smcr_when_t request; /* the request with this PSN that counts as the retransmission for `nak`
+                            (take_asked()); frame 0: none so far */
     smcr_when_t gap;     /* packet after the gap that had the PSN; frame 0: not known */
     bool was_missing;    /* no packet had the PSN before `request` */
     uint32_t depth;      /* how far the PSN was below the highest when `request` came */
