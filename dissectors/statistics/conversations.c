@@ -1,8 +1,8 @@
-/* Conversations have a row for each connection. Address A is the client, address B the server; if
- * it is not known which end is the client, address A is side 0 of the link group. The names of both
- * contain the ports, since Wireshark shows ports only for few protocols.
- * The display filter of a row contains the number of the connection, since several connections may
- * use the same ports, one after the other.
+/* Conversations have a row for each connection. Address A is the client, address B the server; the
+ * order means nothing if it is not known which end is the client. The names of both contain the
+ * ports, since Wireshark shows ports only for few protocols. The display filter of a row contains
+ * the number of the connection, since several connections may use the same ports, one after the
+ * other.
  *
  * Endpoints have a row for each host, which counts the packets of its connections. They also have a
  * row for each link, which counts all packets on the link. In the row of a link, "Sent" counts the
