@@ -17,11 +17,11 @@
 
 /* The observations of a path at its points, by identity. */
 typedef struct {
-    const smcr_points_t *points;
-    smcr_chain_t *chain;
+    const smcr_points_t *points; /* the capture points of the file */
+    smcr_chain_t *chain; /* the chain that is being made */
     uint32_t *numbers; /* numbers of observations, in the order of identity, then of the file */
     uint32_t count;    /* number of entries in `numbers` */
-    smcr_transmission_t *made; /* transmissions made so far */
+    smcr_transmission_t *made; /* the transmissions that are made so far */
     uint32_t made_count;       /* number of entries in `made` */
 } grouping_t;
 
@@ -37,7 +37,8 @@ typedef struct {
 
 /* ---- time ---- */
 
-/* The offset depends on the time by the first clock, which is nearly known after one step. */
+/* The offset between two clocks depends on the time by the first clock. So the first step, with the
+ * time by the second clock, gives a time near it, and the second step uses this time. */
 uint64_t
 smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time)
 {
@@ -79,7 +80,7 @@ smcr_chain_quantile(const GArray *values, double part)
 
 /* ---- groups ---- */
 
-/* The points of a chain are few (SMCR_POINTS_MOST), so they are searched. */
+/* The points of a chain are few (SMCR_POINTS_OF_PATH), so a search is cheap. */
 uint32_t
 smcr_chain_position(const smcr_chain_t *chain, uint32_t point)
 {
@@ -103,7 +104,8 @@ compare_observed(const void *one, const void *other, void *observed)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Collects the observations of the chain's path at its points. */
+/* Collects the observations that the points of the chain have of the path's analysed flows, sorted
+ * by identity. The caller frees `numbers`. */
 static void
 begin_grouping(grouping_t *grouping, const smcr_points_t *points, smcr_chain_t *chain)
 {
@@ -181,7 +183,8 @@ add_sample(samples_t *samples, bool is_back, const smcr_observed_t *first,
 }
 
 /* Adds samples of the groups that have equally many observations at both points, at most `most`.
- * The n-th observation at one point and the n-th at the other make a sample. */
+ * `point`: positions of the two points in the chain. The n-th observation at one point and the n-th
+ * at the other make a sample. */
 static void
 add_samples(const grouping_t *grouping, samples_t *samples, const uint32_t point[2], uint32_t most)
 {
@@ -246,8 +249,8 @@ median_distance(const GArray *samples)
     return median;
 }
 
-/* Returns by how much the distances of the samples are above their median, in the mean,
- * nanoseconds; 0: there is no sample. */
+/* Returns the mean of the samples' distances minus their median, nanoseconds; 0: there is no
+ * sample. */
 static int64_t
 mean_above_median(const GArray *samples)
 {
@@ -298,7 +301,7 @@ order_of(const samples_t *samples)
                 : mean_above_median(samples->way[0]) - mean_above_median(samples->way[1]);
 }
 
-/* Exchanges the points at `position` and after it. */
+/* Exchanges the points at `position` and at `position` + 1. */
 static void
 swap_points(smcr_chain_t *chain, uint32_t position)
 {
@@ -308,7 +311,8 @@ swap_points(smcr_chain_t *chain, uint32_t position)
     chain->point[position + 1] = point;
 }
 
-/* Puts the points in the order in which way 0 passes them. */
+/* Sorts the points into the order in which way 0 passes them (insertion sort), and sets
+ * `order_known`. Two points of unknown order keep theirs. */
 static void
 arrange_points(const grouping_t *grouping)
 {
@@ -370,8 +374,8 @@ find_clocks(const grouping_t *grouping)
 
 /* ---- transmissions ---- */
 
-/* Adds a transmission, which no point has so far, to those that the path has. Its time is set by
- * the first observation. */
+/* Adds a transmission without observations to `made`, and returns it. add_observed() sets its
+ * time. */
 static smcr_transmission_t *
 add_transmission(grouping_t *grouping)
 {
@@ -614,7 +618,9 @@ has_near_ones(const grouping_t *grouping, const group_t *group)
     return false;
 }
 
-/* Makes the transmissions of a group. */
+/* Makes the transmissions of a group: by counting if the points show equally many observations at
+ * the expected times, otherwise by their times. A group of more than ALIKE_MOST observations is
+ * counted in any case. */
 static void
 make_group(grouping_t *grouping, const group_t *group)
 {

@@ -55,8 +55,8 @@ compare_bounds(const void *one, const void *other)
     return a->bound < b->bound ? -1 : a->bound > b->bound;
 }
 
-/* Whether the middle bound of three lies on or above the line through the other two bounds, so that
- * the middle bound is not needed. */
+/* Whether the middle one of three bounds lies on or above the line through the other two. Such a
+ * bound is no part of the lower hull. */
 static bool
 is_needless(const bound_t *left, const bound_t *middle, const bound_t *right)
 {
@@ -140,23 +140,24 @@ room(const hulls_t *hulls, double drift)
  * offset at this time, with the other sign. */
 typedef double target_t(const hulls_t *hulls, double drift, double at);
 
-/* Room of a line with this drift: the best drift leaves the most room on both sides. */
+/* A target_t: how far a line with this drift can be moved between the hulls (room()). `at` is not
+ * used. */
 static double
 target_room(const hulls_t *hulls, double drift, double at G_GNUC_UNUSED)
 {
     return room(hulls, drift);
 }
 
-/* Highest offset at the time `at` of a line with this drift below the upper hull, with its sign as
- * in the target. */
+/* A target_t: the highest offset, at the time `at`, that a line with this drift has if it is not
+ * above the upper hull. */
 static double
 target_high(const hulls_t *hulls, double drift, double at)
 {
     return limit(&hulls->upper, drift) + drift * at;
 }
 
-/* Lowest offset at the time `at` of a line with this drift above the lower hull, with the other
- * sign. */
+/* A target_t: the lowest offset, at the time `at`, that a line with this drift has if it is not
+ * below the lower hull; with the other sign. */
 static double
 target_low(const hulls_t *hulls, double drift, double at)
 {
@@ -179,8 +180,8 @@ best_drift(const hulls_t *hulls, target_t *target, double at, const double betwe
     return (low + high) / 2;
 }
 
-/* Returns the drift nearest to `far` with which a line fits between the hulls. A line with the
- * drift `inside` fits. */
+/* Returns the drift nearest to `far` with which a line fits between the hulls, by bisection. A line
+ * with the drift `inside` fits. */
 static double
 drift_limit(const hulls_t *hulls, double inside, double far)
 {
@@ -238,7 +239,8 @@ find_beside(const hulls_t *hulls, smcr_clock_line_t *line)
         line->offset = hulls->reference - (int64_t)limit(&hulls->lower, 0);
 }
 
-/* Distances count from the first distance, so that their nanoseconds fit into a double. */
+/* The first distance is subtracted from all others (`reference`), so that a double is exact to a
+ * nanosecond. */
 bool
 smcr_clock_line_find(smcr_clock_samples_t forward, smcr_clock_samples_t back,
                      smcr_clock_line_t *line)

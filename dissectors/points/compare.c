@@ -9,8 +9,9 @@
 #include "fates.h"
 #include "observed_tcp.h"
 
-/* If all packets that a point lacks are of one direction, it either captures all that passes it, or
- * missed them at random. It captures all if the chance for the second is at most this. */
+/* All packets that a point does not have may be of one direction. Then they were lost before the
+ * point, or the capture missed them by chance. If the probability of the latter is at most this,
+ * they were lost (captures_all()). */
 #define CHANCE_MOST 1e-4
 
 /* ---- what no answer proves ---- */
@@ -48,7 +49,7 @@ known_between(GArray *all, const smcr_points_segment_t *segment)
     return &g_array_index(all, known_t, i);
 }
 
-/* Adds what is proven of one way of a segment. */
+/* Adds the counts of lost and not captured transmissions of one way of a segment. */
 static void
 add_known(known_t *known, const smcr_points_way_t *way)
 {
@@ -102,8 +103,8 @@ lost_after(const smcr_chain_t *chain, const smcr_transmission_t *transmission)
 
 /* Returns how much the losses speak for the order of the chain's two points: the number of lost
  * transmissions that only the first point on their way has, minus the number of those that only the
- * second point has. A packet that was lost between two points is at the first; to be at the second
- * only, it must also have been missed by the capture at the first. */
+ * second point has. If a packet was lost between two points, the first point has it. If only the
+ * second point has a lost packet, the first point did not capture it, which is less likely. */
 static int64_t
 proof_of_order(const smcr_chain_t *chain)
 {
@@ -114,7 +115,7 @@ proof_of_order(const smcr_chain_t *chain)
     return at_first;
 }
 
-/* Whether a point of the chain does not have all transmissions. */
+/* Whether one of the chain's two points does not have all transmissions. */
 static bool
 misses_any(const smcr_chain_t *chain)
 {
@@ -124,7 +125,8 @@ misses_any(const smcr_chain_t *chain)
     return false;
 }
 
-/* Makes the chain of a path, and finds out what its receivers got. */
+/* Makes the chain of a path, and sets the fates of its transmissions. `turned`: as `is_turned` of
+ * smcr_chain_make(). */
 static void
 follow_path(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool turned)
 {
@@ -141,9 +143,9 @@ follow_again(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool tur
     follow_path(chain, points, path, turned);
 }
 
-/* Finds the order of two points that no time has shown: that for which the losses speak most. What
- * is lost depends on the order: in the wrong one, what only the first point has counts as missed by
- * the second, which then stands nearer to the sender. */
+/* Finds the order of two points if neither hop limits nor times have shown it. Of the two possible
+ * orders, takes the one in which more losses fit (proof_of_order()); if both fit equally well,
+ * keeps the present one. */
 static void
 order_by_losses(smcr_chain_t *chain, smcr_points_t *points, uint32_t path)
 {
@@ -157,8 +159,8 @@ order_by_losses(smcr_chain_t *chain, smcr_points_t *points, uint32_t path)
         follow_again(chain, points, path, false);
 }
 
-/* Makes the chain of the path's points, adds a way for each two neighbours, and keeps the chain in
- * `result`. A path with one point has no chain. */
+/* Makes the chain of the path's points, adds a segment for each two neighbours, and keeps the chain
+ * in `result`. Does nothing if fewer than two points show the same traffic. */
 static void
 compare_path(smcr_points_t *points, smcr_compared_t *result, uint32_t path)
 {
@@ -197,9 +199,10 @@ smcr_compare_way(const smcr_compared_t *result, uint32_t number, bool is_back)
     return way;
 }
 
-/* Whether a point captures all that passes it, so that packets of the way that the second point
- * does not have were lost before it. If the point had missed them, it would also miss packets of
- * the other way, but it has all of these: the chance for that is at most CHANCE_MOST. */
+/* Whether the second point captures all that passes it, so that packets of the way that it does not
+ * have were lost before it. If its capture had missed packets by chance, it would have missed
+ * packets of the other way, too. It has missed none of them; the probability of that by chance is
+ * at most CHANCE_MOST. */
 static bool
 captures_all(const smcr_judge_way_t *way)
 {
@@ -214,10 +217,11 @@ captures_all(const smcr_judge_way_t *way)
     return chance <= CHANCE_MOST;
 }
 
-/* Decides the transmissions with the verdict "undecided" between two capture points. If none was
- * not captured, and at least SMCR_JUDGE_PROVEN_LEAST transmissions of both ways are lost or the
- * second point captures all that passes it, all of them are lost. If at least
- * SMCR_JUDGE_PROVEN_LEAST were not captured and none is lost, all of them were not captured. */
+/* Decides the transmissions with the verdict "undecided" between two capture points. They are lost
+ * if no transmission between the two points was proven not to be captured, and one of two
+ * conditions holds: at least SMCR_JUDGE_PROVEN_LEAST transmissions of both ways are proven to be
+ * lost; or the second point captures all that passes it. They are not captured if at least
+ * SMCR_JUDGE_PROVEN_LEAST transmissions are proven not to be captured, and none is lost. */
 static void
 infer_verdicts(const smcr_compared_t *result)
 {
@@ -240,7 +244,7 @@ infer_verdicts(const smcr_compared_t *result)
     g_array_free(all, TRUE);
 }
 
-/* Frees what an earlier comparison has found. */
+/* Frees the result of the last comparison. */
 static void
 free_result(smcr_points_t *points)
 {
@@ -268,7 +272,7 @@ compare_paths(smcr_points_t *points, smcr_compared_t *result)
             compare_path(points, result, i);
 }
 
-/* Whether no packet has come since the last comparison. */
+/* Whether no packet and no TCP segment has been kept since the last comparison. */
 static bool
 is_compared(const smcr_points_t *points)
 {
@@ -278,8 +282,8 @@ is_compared(const smcr_points_t *points)
            points->result->segment_count == segments;
 }
 
-/* Packets that are compared already are not compared again. TCP comes after RoCE, and its segments
- * are cut anew for each comparison. */
+/* Each comparison is of all packets so far, and replaces the result of the last one. The TCP
+ * segments are cut anew for it. */
 void
 smcr_points_compare(smcr_points_t *points)
 {

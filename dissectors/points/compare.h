@@ -7,13 +7,13 @@
 
 #include "judge.h"
 
-/* What the comparison has found. */
+/* The result of a comparison. */
 typedef struct smcr_compared {
     wmem_array_t *segments; /* element smcr_points_segment_t */
     wmem_array_t *chains;   /* element smcr_chain_t */
     uint32_t *chain_of[2];  /* of RoCE (0) and TCP (1), by index of a path: number of its chain in
                                `chains`, from 1; 0: none */
-    uint32_t segment_count; /* number of TCP segments that were compared */
+    uint32_t segment_count; /* number of TCP segments that were compared; 0: none */
 } smcr_compared_t;
 
 /* Returns the way `is_back` of the segment with the index `number`. The segments of a chain follow

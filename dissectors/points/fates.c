@@ -27,7 +27,8 @@ compare_events(const void *one, const void *other)
 /* Returns when the transmissions with the indexes `begin` to `end` - 1, all of one flow in the
  * order in which they were sent, passed the point at `position`. A transmission that the point does
  * not have is placed after all that were sent before it, and before all that were sent later. If
- * packets came out of order, the latter counts. The caller frees the array. */
+ * both is impossible because packets came out of order, it is placed before those that were sent
+ * later. The caller frees the array. */
 static uint64_t *
 passing_times(const smcr_chain_t *chain, uint32_t begin, uint32_t end, uint32_t position)
 {
@@ -84,8 +85,9 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
     g_free(times);
 }
 
-/* Returns the number of PSNs that the request takes. `mtu`: path MTU, bytes; 0: not known, so each
- * message of the capture has one packet. */
+/* Returns the number of PSNs that the request takes: of a READ the number of its responses,
+ * otherwise 1. `mtu`: path MTU, bytes; 0: no message of the flow or of its responses has several
+ * packets, so a READ takes 1. */
 static uint32_t
 psns_of(const smcr_observed_t *packet, uint32_t mtu)
 {

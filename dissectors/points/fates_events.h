@@ -1,8 +1,8 @@
-/* The packets of a queue pair's flow, as those that follow its receiver (fates_receiver.c) and its
- * sender (fates_sender.c) take them.
+/* The packets of a queue pair's flow as events in the order of time. fates_receiver.c and
+ * fates_sender.c read them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #pragma once
 

@@ -24,13 +24,14 @@
  * this many of which ask for an acknowledgement. One acknowledgement alone may have been lost. */
 #define ASKED_LEAST 2
 
-/* Nanoseconds. So long after a request that asks for it, an acknowledgement has certainly come. */
+/* Nanoseconds. If a request asks for an acknowledgement, the acknowledgement comes at most this
+ * time after it, unless it or the request was lost. */
 #define TIME_TO_ANSWER (5 * SMCR_TIME_MILLISECOND)
 
 /* A transmission with SMCR_FATE_DOUBTFUL. */
 typedef struct {
     smcr_psn_t psn; /* its PSN */
-    smcr_transmission_t *transmission;
+    smcr_transmission_t *transmission; /* the transmission */
 } doubt_t;
 
 /* A READ or atomic that the sender requests once more after the receiver has accepted it. The last
@@ -72,7 +73,7 @@ typedef struct {
                                atomic and no NAK has asked for it; 0: it is another request */
     fetched_again_t again;  /* the last READ or atomic that was requested once more */
     smcr_transmission_t *unanswered; /* the last transmission that got SMCR_FATE_UNANSWERED; NULL:
-                                        none, or a later response or step back has settled it */
+                                        none, or a later response or step back has come */
     bool is_timed;          /* the last point has the response that is being taken */
     uint64_t fastest;       /* shortest time from a request to its acknowledgement, nanoseconds;
                                UINT64_MAX: not known */
@@ -177,7 +178,7 @@ wants_answer(const smcr_observed_t *packet)
     return packet->asks_ack || smcr_ib_operations[packet->opcode].fetches_data;
 }
 
-/* Whether a request came before this one that was sent later. */
+/* Whether another request that was sent later than this one has come before it. */
 static bool
 is_overtaken(const follower_t *receiver, const smcr_fates_event_t *event)
 {
@@ -186,7 +187,7 @@ is_overtaken(const follower_t *receiver, const smcr_fates_event_t *event)
 
 /* Notes a retransmission of the PSN. If the PSN is not above the PSN of the request that was sent
  * before, a step back begins. The step back answers the last NAK if it begins at the PSN of the NAK
- * or lower, also if this packet comes after others of the step. */
+ * or lower, even if this packet comes after later packets of the same step. */
 static void
 note_step(follower_t *receiver, smcr_psn_t psn, const smcr_fates_event_t *event)
 {
@@ -296,8 +297,8 @@ settle_doubtful(follower_t *receiver, uint64_t now)
     g_array_set_size(receiver->doubtful, 0);
 }
 
-/* Called for a NAK. The NAK shows that a packet before or among the doubtful transmissions was
- * lost, so the receiver discarded them. */
+/* Called for each NAK and RNR NAK: the receiver has not accepted the doubtful transmissions, so
+ * their fate is SMCR_FATE_DISCARDED. */
 static void
 discard_doubtful(follower_t *receiver)
 {
@@ -325,8 +326,8 @@ note_fastest(follower_t *receiver, const smcr_fates_slot_t *slot, uint64_t now)
 }
 
 /* Returns the transmission of the PSN that the receiver has accepted before it acknowledged the PSN
- * at `now`; NULL: none is known. The acknowledgement may come too soon after the latest one to
- * answer it. */
+ * at `now`; NULL: none is known. If the acknowledgement comes too soon after the latest
+ * transmission to answer it, the accepted transmission is the one that is noted in the slot. */
 static smcr_transmission_t *
 acked_transmission(const follower_t *receiver, const smcr_fates_slot_t *slot, uint64_t now)
 {
@@ -383,8 +384,9 @@ take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
         settle_doubtful(receiver, now);
 }
 
-/* Whether the latest transmission of one PSN came after that of another PSN. If the last point does
- * not have both, the order in which they were sent decides. */
+/* Whether the latest transmission of the PSN of `one` came after the latest transmission of the PSN
+ * of `other`. If the last point does not have both transmissions, the order in which they were sent
+ * decides. */
 static bool
 is_after(const smcr_fates_slot_t *one, const smcr_fates_slot_t *other)
 {
@@ -394,11 +396,11 @@ is_after(const smcr_fates_slot_t *one, const smcr_fates_slot_t *other)
 }
 
 /* Returns the transmission that a NAK for the PSN proves to be lost: the latest one of the PSN.
- * NULL: the NAK proves none. Reason: the latest transmission came before the latest packet with
- * the PSN below. The receiver may have discarded it because it expected the lower PSN, and the
- * transmission that was lost may be missing in the capture. No packet with the PSN below may be
- * known, since its slot is used again or a READ took it. Its latest packet was then sent before if
- * nothing was retransmitted since. */
+ * NULL: the NAK proves no loss, because the latest transmission came before the latest packet with
+ * the PSN before it. The receiver may have discarded the transmission because it still expected
+ * that lower PSN; the transmission that was lost may then be missing in the capture. If no packet
+ * with the lower PSN is known (its slot has another PSN, or a READ took the PSN), it counts as sent
+ * before, unless a retransmission came later. */
 static smcr_transmission_t *
 refused_transmission(const follower_t *receiver, const smcr_fates_slot_t *slot)
 {

@@ -29,7 +29,7 @@
 
 /* An acknowledgement on its way to the sender of the requests. */
 typedef struct {
-    smcr_transmission_t *transmission;
+    smcr_transmission_t *transmission; /* the transmission of the acknowledgement */
     smcr_psn_t psn; /* highest PSN that the acknowledgement covers */
     uint64_t time;  /* time at the first point, as in smcr_fates_event_t */
     bool is_nak;    /* the acknowledgement is a NAK or RNR NAK */
@@ -39,7 +39,7 @@ typedef struct {
 /* The latest response to a READ or atomic with a PSN. */
 typedef struct {
     smcr_psn_t psn; /* the unwrapped PSN; 0: the element is free */
-    smcr_transmission_t *transmission;
+    smcr_transmission_t *transmission; /* the transmission of the response */
     uint64_t time; /* as in smcr_fates_event_t */
     bool is_seen;  /* the first point has it */
     bool is_followed;  /* the first point has it, and after it a response with a higher PSN */
@@ -81,7 +81,8 @@ settle_acks(requester_t *sender, smcr_psn_t psn, uint64_t sent, uint64_t now)
     }
 }
 
-/* Returns the latest acknowledgement (`back` 0), or the one before (1); NULL: there is none. */
+/* Returns the latest acknowledgement (`back` 0), or the one before it (`back` 1), NAKs included;
+ * NULL: there is none. */
 static const ack_t *
 latest_ack(const requester_t *sender, uint32_t back)
 {
@@ -125,9 +126,9 @@ find_data(const requester_t *sender, smcr_psn_t psn)
     return data && data->psn == psn ? data : NULL;
 }
 
-/* Decides about a response whose PSN was not requested once more. A sender that gets a response
- * with a higher PSN sees the gap at once (IBA, volume 1, 9.7.5.2.8): so it has got the response if
- * it had time to react. */
+/* Decides the fate of a response whose PSN was not requested once more, if the fate is not known. A
+ * sender that gets a response with a higher PSN sees the gap at once (IBA, volume 1, 9.7.5.2.8): so
+ * it has got the response if it had time to react. */
 static void
 settle_data(const requester_t *sender, const data_t *data)
 {
@@ -138,7 +139,8 @@ settle_data(const requester_t *sender, const data_t *data)
         data->transmission->fate = SMCR_FATE_RECEIVED;
 }
 
-/* Notes how far the responses have come. The sender discards those after the awaited one. */
+/* Notes the highest PSN of the responses so far. If the sender still awaits a response with a lower
+ * PSN than this one, it discards this one. */
 static void
 advance_data(requester_t *sender, const smcr_fates_event_t *event, smcr_psn_t psn)
 {
@@ -152,7 +154,7 @@ advance_data(requester_t *sender, const smcr_fates_event_t *event, smcr_psn_t ps
 }
 
 /* Notes data of a READ that the receiver has sent. If its slot had data with another PSN, the fate
- * of these is settled first, since nothing later can settle it. */
+ * of those data is decided first: they are forgotten now. */
 static void
 note_data(requester_t *sender, const smcr_fates_event_t *event, smcr_psn_t psn)
 {
@@ -186,7 +188,9 @@ is_data_lost(const requester_t *sender, const data_t *data, uint64_t now)
     return !data->is_seen || now - data->time >= TIME_TO_REACT || is_gap;
 }
 
-/* The sender has got all responses of the READ before the PSN that it requests once more. */
+/* Sets the fates of the responses with the PSNs below `psn`, down to the first whose fate is known
+ * or that was sent more than once: the sender has got them, since it requests only the data from
+ * `psn` on. */
 static void
 settle_data_before(const requester_t *sender, smcr_psn_t psn)
 {
@@ -197,7 +201,8 @@ settle_data_before(const requester_t *sender, smcr_psn_t psn)
     }
 }
 
-/* The sender discards responses after the PSN that it requests once more. */
+/* Sets the fates of the responses with PSNs above `psn` that are not known so far: the sender
+ * discards them, since it still awaits the response with `psn`. */
 static void
 settle_data_after(const requester_t *sender, smcr_psn_t psn)
 {
@@ -210,7 +215,8 @@ settle_data_after(const requester_t *sender, smcr_psn_t psn)
     }
 }
 
-/* Called when the sender goes back to a READ or atomic, from the PSN `psn` on. */
+/* Called when the sender requests data of a READ or atomic once more, from the PSN `psn` on. Sets
+ * the fates of the responses with this PSN, with lower PSNs and with higher ones. */
 static void
 settle_fetched(requester_t *sender, smcr_psn_t psn, uint64_t now)
 {
@@ -234,7 +240,7 @@ end_data(requester_t *sender)
     g_free(sender->data);
 }
 
-/* Notes a request at the sender's point. A request that goes back settles the fates of responses: a
+/* Notes a request at the first point. A request that goes back settles the fates of responses: a
  * retransmission shows which of them the sender has not got. */
 static void
 note_sent(requester_t *sender, const smcr_fates_event_t *event)
@@ -258,8 +264,8 @@ note_sent(requester_t *sender, const smcr_fates_event_t *event)
     sender->highest = MAX(sender->highest, sender->last);
 }
 
-/* Notes a response that comes to the sender's point; a NAK acknowledges up to the PSN before its
- * own. */
+/* Notes a response that comes to the first point. A NAK acknowledges the PSNs up to the one before
+ * its own. */
 static void
 note_response(requester_t *sender, const smcr_fates_event_t *event)
 {

@@ -21,12 +21,13 @@
 
 #include "fates_tcp.h"
 
-/* Nanoseconds. A host that retransmits has certainly taken in an acknowledgement that passed the
- * nearest point that long ago, unless it was lost. */
+/* Nanoseconds. If an acknowledgement passed the point next to the sender at least this time before
+ * a retransmission, the sender would have known it: it was lost. */
 #define TIME_TO_REACT (5 * SMCR_TIME_MILLISECOND)
 
-/* Nanoseconds. A host that sends anything else may have been busy: hosts under emulation have
- * echoed old time stamps 26 ms later. The value is the shortest timeout of Linux. */
+/* Nanoseconds. A host may send a segment with an old time stamp although a newer segment has
+ * arrived: hosts under emulation have done so 26 ms later. So the echo proves a loss only this time
+ * after the segment. The value is the shortest retransmission timeout of Linux. */
 #define TIME_TO_ECHO (200 * SMCR_TIME_MILLISECOND)
 
 #define LOOKED_AT_MOST 1024 /* highest number of segments of the receiver in which a proof about one
@@ -41,7 +42,7 @@ typedef struct {
     uint32_t order; /* number of an observation: puts equal times in the order of the file */
     uint32_t span;  /* number of sequence numbers; 0: an acknowledgement without data, or a RST */
     bool is_seen;   /* the last point has it */
-    smcr_transmission_t *transmission;
+    smcr_transmission_t *transmission; /* the transmission, whose fate is to be found */
     const smcr_points_tcp_t *tcp; /* header of the segment */
 } sent_part_t;
 
@@ -54,7 +55,7 @@ typedef struct {
     uint32_t order; /* number of an observation */
     bool is_seen;   /* the last point of the flow has it */
     bool is_pure;   /* it has no sequence numbers of its own */
-    smcr_transmission_t *transmission;
+    smcr_transmission_t *transmission; /* the transmission of the segment */
     const smcr_points_tcp_t *tcp; /* header of the segment */
 } answer_t;
 
@@ -82,6 +83,8 @@ typedef struct {
 
 /* ---- collecting ---- */
 
+/* Returns the unwrapped sequence number that has `number` as its lower 32 bits, and is nearest to
+ * `near`. */
 static uint64_t
 unwrap(uint64_t near, uint32_t number)
 {
@@ -191,7 +194,8 @@ unwrap_answers(flow_t *flow)
     }
 }
 
-/* Makes the ranges. */
+/* Makes a range of all transmissions with the same first and last sequence number. `flow->sent` is
+ * sorted. */
 static void
 collect_ranges(flow_t *flow)
 {
@@ -240,8 +244,9 @@ next_open(flow_t *flow, uint32_t index)
     return open;
 }
 
-/* The answer with the index `answer` acknowledges all ranges from the index `from` on, up to the
- * sequence number `to`. */
+/* Sets the answer with the index `answer` as the first one that acknowledges the ranges from the
+ * index `from` on, up to the sequence number `to`. Ranges that are acknowledged already stay as
+ * they are. */
 static void
 acknowledge(flow_t *flow, uint32_t from, uint64_t to, uint32_t answer)
 {
@@ -254,8 +259,8 @@ acknowledge(flow_t *flow, uint32_t from, uint64_t to, uint32_t answer)
     }
 }
 
-/* Marks the ranges between `left` and `right`: a SACK block reports that the receiver got them
- * twice (RFC 2883). */
+/* Marks the ranges between the unwrapped sequence numbers `left` and `right`: a SACK block reports
+ * that the receiver got them twice (RFC 2883). */
 static void
 note_twice(flow_t *flow, uint64_t left, uint64_t right)
 {
@@ -305,12 +310,14 @@ take_answers(flow_t *flow)
     }
 }
 
+/* Returns the first answer that acknowledges the range; NULL: none. */
 static const answer_t *
 answer_of(const flow_t *flow, const range_t *range)
 {
     return range->acked ? &g_array_index(flow->answers, answer_t, range->acked - 1) : NULL;
 }
 
+/* Returns the transmission `nth` (from 0) of the range. */
 static sent_part_t *
 sent_of(const flow_t *flow, const range_t *range, uint32_t nth)
 {
@@ -400,8 +407,9 @@ is_passed_over(const flow_t *flow, const range_t *range, uint32_t nth)
     return false;
 }
 
-/* Whether all bytes before the range had been acknowledged when it was sent for the `nth` time, so
- * that it was the cause of the retransmission. */
+/* Whether all bytes before the range, and not the range, had been acknowledged when its
+ * transmission `nth` (from 0) was sent. The sender then waited for this range, which caused the
+ * retransmission. */
 static bool
 is_cause(const flow_t *flow, const range_t *range, uint32_t nth)
 {
@@ -410,8 +418,8 @@ is_cause(const flow_t *flow, const range_t *range, uint32_t nth)
     return before && g_array_index(flow->answers, answer_t, before - 1).acked == range->from;
 }
 
-/* Returns the fate of a transmission that was followed by another one of the same range, after
- * which the first acknowledgement came. */
+/* Returns the fate of the transmission `nth` (from 0) of a range, which was retransmitted before
+ * the range was acknowledged. */
 static smcr_fate_t
 fate_of_earlier(const flow_t *flow, const range_t *range, uint32_t nth)
 {
@@ -442,9 +450,10 @@ may_answer(const flow_t *flow, const answer_t *answer, const sent_part_t *sent)
     return answer->time >= sent->time + flow->fastest / 2;
 }
 
-/* Returns which transmission of the range the receiver has acknowledged, as far as time stamps and
- * times show: the last one that it may have answered, of those that the last point has, else of
- * all. If none may be answered, the first one. `range->count`: there is no acknowledgement. */
+/* Returns the number (from 0) of the transmission that the receiver has acknowledged: the last one
+ * that it may have answered (may_answer()). Transmissions that the last point has come before those
+ * that it does not have. If the receiver can have answered none, returns 0. If there is no
+ * acknowledgement, returns `range->count`. */
 static uint32_t
 accepted_of(const flow_t *flow, const range_t *range)
 {
@@ -464,9 +473,9 @@ accepted_of(const flow_t *flow, const range_t *range)
     return accepted;
 }
 
-/* Called for a transmission after an acknowledgement of the range, of which the sender therefore
- * has got none: acknowledgements without data that passed the first point long enough before were
- * lost. */
+/* Called for a transmission that was sent after an acknowledgement of its range. The sender
+ * retransmits only what it holds for unacknowledged. So the acknowledgements without data that
+ * passed the first point at least TIME_TO_REACT before were lost. */
 static void
 lose_answers(const flow_t *flow, const range_t *range, const sent_part_t *sent)
 {
@@ -481,8 +490,8 @@ lose_answers(const flow_t *flow, const range_t *range, const sent_part_t *sent)
     }
 }
 
-/* Whether the last point has a retransmission of the range, and has it before the acknowledgement,
- * though it came too soon to be answered for certain. */
+/* Whether the last point has a retransmission of the range from before the acknowledgement. The
+ * receiver may have answered it instead of the first transmission. */
 static bool
 has_rival(const flow_t *flow, const range_t *range)
 {
@@ -494,9 +503,10 @@ has_rival(const flow_t *flow, const range_t *range)
     return false;
 }
 
-/* Whether the receiver has certainly got the transmission with the number `nth` of the range: the
- * last point has it; or it is the first one, and no other can have been acknowledged. `accepted`:
- * from accepted_of(). */
+/* Whether the receiver has certainly got the transmission `nth` (from 0) of the range. Either it
+ * got both of two transmissions, or this is the one that it acknowledged and: the last point has
+ * it; or it is the first one, and no other can have been acknowledged. `accepted`: from
+ * accepted_of(). */
 static bool
 is_received(const flow_t *flow, const range_t *range, uint32_t nth, uint32_t accepted)
 {
@@ -542,8 +552,8 @@ has_own_stamp(GHashTable *stamps, const sent_part_t *sent)
 }
 
 /* Returns what an answer proves about an acknowledgement without data, by the time stamps.
- * `is_taken`: the receiver takes over the time stamp, if it gets the segment. Returns
- * SMCR_FATE_PENDING if a later answer may prove something. */
+ * `is_taken`: if the receiver gets the segment, it echoes the segment's time stamp from then on.
+ * Returns SMCR_FATE_PENDING if a later answer may prove something. */
 static smcr_fate_t
 echo_of(const answer_t *answer, const sent_part_t *sent, bool is_taken)
 {
@@ -559,7 +569,8 @@ echo_of(const answer_t *answer, const sent_part_t *sent, bool is_taken)
 }
 
 /* Returns the fate of an acknowledgement without data, whose time stamp no other segment has. The
- * receiver takes over the time stamp if it has acknowledged all bytes before this segment. */
+ * receiver echoes the time stamp of a segment if it has acknowledged all bytes before the segment
+ * (RFC 7323, 4.3). */
 static smcr_fate_t
 fate_of_pure(const flow_t *flow, const sent_part_t *sent)
 {
@@ -600,7 +611,7 @@ settle_pure(const flow_t *flow)
 /* ---- all of it ---- */
 
 /* Follows the flow with the index `number`, and sets the fates of its transmissions. Each step
- * needs what the steps before it have collected; the arrays live as long as this call. */
+ * needs the results of the steps before it. The arrays live as long as this call. */
 static void
 follow_flow(const smcr_chain_t *chain, uint32_t number)
 {

@@ -1,11 +1,7 @@
-/* Judges what happened to each transmission between the capture points of its path.
- *
- * If a point does not have a transmission, there are two proofs: 1. a later point has it, or its
- * receiver got it: the point did not capture it; 2. its receiver did not get it: it was lost before
- * the point. fates.c finds out whether the receiver got it.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* Judges what happened to each transmission between the capture points of its path. If a later
+ * point has a transmission, or its receiver got it, then a point that does not have it did not
+ * capture it. If its receiver did not get it, it was lost before the first point that does not have
+ * it. fates.c finds out whether the receiver got it. SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "judge.h"
 
@@ -19,7 +15,7 @@
 #define DELAYED_LEAST SMCR_TIME_MILLISECOND
 #define DELAYED_TIMES 10
 
-/* Before and after are meant in the direction of the packet, and not in the order of the chain. */
+/* On way 1, the points before the segment have higher positions in the chain. */
 smcr_judge_passage_t
 smcr_judge_passage(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
 {
@@ -127,7 +123,7 @@ smcr_judge_delay(const smcr_judge_way_t *way, const smcr_judge_passage_t *passag
                      smcr_chain_time(chain, way->from, passage->from->time));
 }
 
-/* Fills in the delays. `delays`: sorted. */
+/* Fills in the figures of sorted delays. If there are none, only `count` is set. */
 static void
 fill_delay(smcr_points_delay_t *delay, const GArray *delays)
 {
@@ -151,10 +147,10 @@ is_delayed(const smcr_points_delay_t *usual, int64_t delay)
            excess >= DELAYED_TIMES * common;
 }
 
-/* Whether the transmission was overtaken: a packet that passed the first point after it passed the
- * second point before it (RFC 4737, 3.3). `*earliest`: the lowest number of an observation at the
- * second point, among the packets that passed the first point later; 0: none. The function updates
- * `*earliest` by this transmission. */
+/* Whether another packet overtook the transmission between the points: that packet passed the first
+ * point later, and the second point earlier (RFC 4737, 3.3). `*earliest`: the lowest number of an
+ * observation at the second point, among the packets that passed the first point later; 0: none.
+ * The function updates `*earliest` by this transmission. */
 static bool
 is_overtaken(const smcr_judge_way_t *way, const smcr_transmission_t *transmission,
              uint32_t *earliest)
@@ -183,7 +179,8 @@ judge_order(const smcr_judge_way_t *way, uint32_t begin, uint32_t end)
     }
 }
 
-/* Judges a transmission that both points have. Adds its delay to `delays`. */
+/* Judges a transmission that both points have: its headers and what happened to it after the
+ * segment. Adds its delay to `delays`. */
 static void
 judge_passed(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
              const smcr_judge_passage_t *passage, GArray *delays)
@@ -197,9 +194,9 @@ judge_passed(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
     judge_after(way, transmission);
 }
 
-/* Whether the transmission passed, or would have passed, the point at `position` while this point
- * was capturing: from its first packet to its last one. The point does not have the transmission,
- * the other point of the segment at `known` has it. */
+/* Whether the point at `position` was capturing when the transmission passed it, or would have
+ * passed it: between the point's first packet and its last one. The point does not have the
+ * transmission. The point at the position `known`, the other one of the segment, has it. */
 static bool
 was_capturing(const smcr_judge_way_t *way, const smcr_transmission_t *transmission,
               uint32_t position, uint32_t known)
@@ -240,8 +237,8 @@ is_on_way(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
 }
 
 /* Judges a transmission in the segment, and counts it once in `way->way->packets`. Adds its delay
- * to `delays` if both points have it. A transmission that only one point has is left alone if it
- * need not pass the other, or if the other did not capture at that time. */
+ * to `delays` if both points have it. A transmission that only one point has is not judged if it
+ * need not pass the other point, or if the other point was not capturing at that time. */
 static void
 judge_transmission(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
                    GArray *delays)
@@ -326,8 +323,8 @@ typedef struct {
     bool has_not_captured; /* one of them was proven not to be captured */
 } missing_run_t;
 
-/* Adds a transmission to the run if only the first point has it. Returns false if the run ends
- * before the transmission. */
+/* Adds the transmission with the index `index` to the run if only the first point of the segment
+ * has it. Otherwise returns false: the run ends before it. */
 static bool
 continues_run(const smcr_judge_way_t *way, missing_run_t *run, uint32_t index)
 {
@@ -341,8 +338,9 @@ continues_run(const smcr_judge_way_t *way, missing_run_t *run, uint32_t index)
     return true;
 }
 
-/* Decides the transmissions of a run. If a flow misses BURST_LEAST consecutive transmissions or
- * more at the second point, it was one event. So if one of them was lost, all of them were. */
+/* Decides the undecided transmissions of a run, and empties the run. If the second point does not
+ * have BURST_LEAST consecutive transmissions of a flow or more, this was one event. So if one of
+ * them was proven to be lost, and none not to be captured, all of them were lost. */
 static void
 end_run(const smcr_judge_way_t *way, missing_run_t *run)
 {
@@ -354,8 +352,8 @@ end_run(const smcr_judge_way_t *way, missing_run_t *run)
     *run = (missing_run_t){.count = 0};
 }
 
-/* Decides the transmissions with the index `begin` to `end` - 1, of one flow, that are lost with
- * others in a burst. */
+/* Decides the undecided transmissions of one flow that were lost with others in a burst. The flow's
+ * transmissions have the indexes `begin` to `end` - 1. */
 static void
 infer_bursts(const smcr_judge_way_t *way, uint32_t begin, uint32_t end)
 {

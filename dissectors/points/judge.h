@@ -23,16 +23,16 @@ typedef struct {
     uint32_t end;  /* position in the chain of the point that packets of the way pass last */
 } smcr_judge_way_t;
 
-/* Which points have the transmission: the two points of a segment, and points before and after
- * it. */
+/* Which points have the transmission: the two points of a segment, and points before and after the
+ * segment. */
 typedef struct {
     const smcr_observed_t *from, *to; /* observations at the two points; NULL: none */
     bool before; /* a point before the segment has the transmission */
     bool after;  /* a point after the segment has the transmission */
 } smcr_judge_passage_t;
 
-/* Returns at which points of the way the transmission was captured: at its begin, at its end,
- * before it and after it, in the direction of the packet. */
+/* Returns at which points of the way the transmission was captured: at the two points of the
+ * segment, before the segment and after it, in the direction of the packet. */
 smcr_judge_passage_t smcr_judge_passage(const smcr_judge_way_t *way,
                                           const smcr_transmission_t *transmission);
 
@@ -43,15 +43,15 @@ int64_t smcr_judge_delay(const smcr_judge_way_t *way, const smcr_judge_passage_t
 bool smcr_judge_is_of_way(const smcr_judge_way_t *way, const smcr_transmission_t *transmission);
 
 /* Judges the transmissions of one way of a segment: sets their verdicts, and counts these in the
- * way. The fates of the transmissions are known (fates.h). */
+ * way. Called after smcr_fates_find() has set their fates. */
 void smcr_judge_way(const smcr_judge_way_t *way);
 
-/* Returns how many events the transmissions are that smcr_judge_undecided() would decide:
- * consecutive transmissions of a flow are one event. */
+/* Returns the number of events among the transmissions that smcr_judge_undecided() would decide as
+ * lost. Consecutive ones in the order of the chain are one event. */
 uint64_t smcr_judge_undecided_events(const smcr_judge_way_t *way);
 
 /* Replaces the verdict "undecided" of all transmissions of a way that only the first point of the
- * segment has, except those with equal values at nearly the same time. `is_lost`: the
- * new verdict is "lost"; false: "not captured", except in flows of which no loss could be
- * proven. */
+ * segment has, except those with equal values at nearly the same time. `is_lost`: the new verdict
+ * is "lost". False: the new verdict is "not captured"; flows whose sending queue pair is not known
+ * keep "undecided", since no loss can be proven for them. */
 void smcr_judge_undecided(const smcr_judge_way_t *way, bool is_lost);

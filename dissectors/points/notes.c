@@ -1,7 +1,8 @@
-/* Answers what is known of a frame, of its copies and of the delays between two capture points.
+/* Reports from the last comparison what is known of a frame, of its copies, and of the delays
+ * between two capture points.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #include "compare.h"
 
@@ -22,8 +23,8 @@ by_time(const void *one, const void *other)
     return (a->when.frame > b->when.frame) - (a->when.frame < b->when.frame);
 }
 
-/* Returns the passage of the transmission. Its `from` is NULL if the transmission is of the other
- * way, or if one of the two points does not have it. */
+/* Returns the passage of the transmission. `from` of the result is NULL if the transmission is of
+ * the other way, or if one of the two points does not have the transmission. */
 static smcr_judge_passage_t
 whole_passage(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
 {
@@ -140,8 +141,8 @@ note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_
 }
 
 /* Fills in `note` for the observation `observed` of the transmission: the frames of the other
- * observations, the delay from the point before, and the verdict, which only the last point that
- * has the transmission gets. */
+ * observations, the delay from the last earlier point that has it, and the verdict, if this is the
+ * last point that has it. */
 static void
 fill_note(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
           const smcr_observed_t *observed, smcr_points_note_t *note)
@@ -208,8 +209,8 @@ find_note(const smcr_compared_t *result, const smcr_points_t *points,
     return true;
 }
 
-/* A TCP segment may have several observations, one for each part. The note is the sum of all
- * parts. */
+/* A TCP segment may have several observations, one for each part. The note has the copies of all
+ * parts, the first verdict that a part has, and delay and time of the first part. */
 bool
 smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t *note)
 {

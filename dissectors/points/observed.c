@@ -2,12 +2,13 @@
  *
  * The n-th of equal packets at one point and the n-th at another point are one transmission. Two
  * points are points of the same path if they have enough transmissions in common. From then on, the
- * analysis of the path runs on the preferred point, which has shown the path first (or comes first
- * in the user's list). All packets of the other points are copies, even if the preferred point does
- * not have them. Before that, a packet counts at the point that shows its transmission first.
+ * analysis of the path runs on the preferred point, which has shown the path first (with a list of
+ * the user: of the points with packets of the path, the one that comes first in the list). All
+ * packets of the other points are copies, even if the preferred point does not have them. Before
+ * that, a packet counts at the point that shows its transmission first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #include "observed.h"
 
@@ -28,7 +29,7 @@
 #define ALIKE_PARTS 4
 #define TURNS_LEAST 8
 #define UNDER_WAY 1024
-#define REFUTED_LEAST 32 /* packets of a point after which most of them should have been copies */
+#define REFUTED_LEAST 32 /* number of packets at a point from which on is_refuted() decides */
 
 #define IN_VAIN 262144  /* number of observations after which the search for common traffic ends, if
                            none was found */
@@ -133,8 +134,8 @@ number_of(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t nex
     return next;
 }
 
-/* Doubles, so that adding stays cheap. The array may move: indexes are kept, and pointers are
- * not. */
+/* The array doubles its size, so that adding an element stays cheap. The array may move: indexes
+ * are kept, and pointers are not. */
 void *
 smcr_observed_grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size)
 {
@@ -542,16 +543,18 @@ count_alike(const smcr_points_t *points)
     return alike;
 }
 
-/* Whether the packet can be told from a retransmission that takes another interface: by its
- * identification, which changes, or by a router. */
+/* Whether the packet is certainly a copy, and not a retransmission over another interface: the
+ * sender gives each packet an IPv4 identification of its own, or a router between the two points
+ * has changed the hop limit. */
 static bool
 is_told_apart(const smcr_ib_headers_t *roce, const alike_t *alike)
 {
     return roce->ip_id > 0 || roce->hop_limit != alike->last_hop_limit;
 }
 
-/* Notes for each other point that it has the transmission, too. `is_proven`: the packet is no
- * retransmission over another interface. */
+/* Counts the newest packet's transmission as common to `point` and each other point that has shown
+ * more equal packets than `point` so far. `is_proven`: the packet is certainly no retransmission
+ * over another interface. */
 static void
 note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point, bool is_proven)
 {
@@ -563,7 +566,7 @@ note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point, bo
     }
 }
 
-/* Notes the time of a packet that is a NAK or RNR NAK. */
+/* If the packet is a NAK or RNR NAK, notes its time. `is_back`: the packet is of way 1. */
 static void
 note_refusal(smcr_observed_path_t *path, const smcr_points_packet_t *packet, bool is_back)
 {
@@ -574,7 +577,8 @@ note_refusal(smcr_observed_path_t *path, const smcr_points_packet_t *packet, boo
         path->refused[is_back] = packet->when.time;
 }
 
-/* Notes that a packet comes at the point. */
+/* Notes that the path's next packet has come at the point. If the packet before came at another
+ * point, the two points have one change more (`turns`). */
 static void
 note_turn(smcr_observed_path_t *path, uint32_t point)
 {
@@ -634,8 +638,8 @@ is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const a
            (is_path || is_plausible_copy(points, packet, alike, last->point));
 }
 
-/* Whether no two points have shown common traffic, although many packets have come: the interfaces
- * are no points of a path, and nothing more is kept. */
+/* Whether no point has shown the same traffic as the preferred point of a path. False if the user
+ * has given a list of points. */
 static bool
 is_in_vain(smcr_points_t *points)
 {
@@ -663,7 +667,8 @@ is_kept(smcr_points_t *points, const smcr_points_packet_t *packet, uint32_t poin
     return !points->is_in_vain;
 }
 
-/* Appends an observation of which only the packet is known, and returns it. */
+/* Appends an observation with the values of the packet, and returns it. Its flow, point and
+ * identity are not set yet. */
 static smcr_observed_t *
 append(smcr_points_t *points, const smcr_points_packet_t *packet)
 {
@@ -733,7 +738,7 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     return observed->is_copy;
 }
 
-/* The last packet that was kept may be of an earlier frame: then nothing is noted. */
+/* smcr_points_take() keeps one packet of a frame at most, and may have kept none of this frame. */
 void
 smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source)
 {

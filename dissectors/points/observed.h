@@ -52,9 +52,10 @@ typedef struct {
     uint32_t source_qpn; /* queue pair that sends the flow; 0: not known */
     uint32_t path;       /* index of the path */
     uint32_t points;     /* bit n: the point with the index n has packets of the flow */
-    uint32_t resent_next; /* PSN after the last packet that has an equal packet at another point,
-                             and is no copy but a retransmission; 24 bits */
-    uint8_t resent_at;   /* index of the point with that packet, plus 1; 0: there is none */
+    uint32_t resent_next; /* PSN, 24 bits, after the last packet that counts as a retransmission
+                             although another point has shown an equal packet before */
+    uint8_t resent_at;   /* index of the point that has shown this retransmission, plus 1; 0: there
+                            is none */
     bool is_known;       /* packets of the flow are analysed (smcr_points_know()) */
     uint32_t mtu;        /* payload of a packet that is not the last one of its message: the path
                             MTU, bytes; 0: not known */
@@ -72,11 +73,15 @@ typedef struct {
     bool is_known;                   /* one of its flows is analysed */
     uint8_t preferred;               /* point on which the analysis runs */
     uint64_t seen[SMCR_POINTS_MOST]; /* packets at each point */
-    uint32_t shared[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* copies that two points have in common */
-    uint32_t proven[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* of these, those that no retransmission
-                                                            over another interface looks like */
-    uint32_t turns[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* how often a packet at one of two points
-                                                           followed one at the other */
+    uint32_t shared[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* by lower and higher index of two points:
+                                                            number of transmissions that both points
+                                                            have */
+    uint32_t proven[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* as `shared`: number of those that are
+                                                            certainly no retransmissions over
+                                                            another interface */
+    uint32_t turns[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* as `shared`: how often the next packet of
+                                                           the path came at the other one of the two
+                                                           points */
     uint8_t last_point; /* point of the last packet */
     uint64_t refused[2]; /* by way of the NAK: time of the last NAK or RNR NAK, nanoseconds since
                             the epoch; 0: none */
@@ -110,7 +115,8 @@ struct smcr_points {
     uint64_t begin[SMCR_POINTS_MOST]; /* by point: time of its earliest packet, nanoseconds since
                                          the epoch; 0: none */
     uint64_t end[SMCR_POINTS_MOST];   /* by point: time of its latest packet */
-    struct smcr_points *tcp;    /* the same for TCP segments, whose paths are others; NULL: none */
+    struct smcr_points *tcp;    /* the struct for TCP segments, which has flows and paths of its
+                                   own; NULL: no segment so far */
     bool is_tcp;                /* the struct is the one for TCP segments, a `tcp`: `observed` has
                                    parts of segments, and is made anew for each comparison */
     smcr_observed_segment_t *segments; /* all TCP segments; NULL: none */
@@ -125,20 +131,20 @@ struct smcr_points {
 
 /* ---- for RoCE and TCP ---- */
 
-/* Mixes a value into a hash. */
+/* Returns the hash `hash` with a further value mixed in. */
 uint64_t smcr_observed_mix(uint64_t hash, uint64_t value);
 
-/* Mixes a GID into a hash. */
+/* Returns the hash `hash` with a GID mixed in. */
 uint64_t smcr_observed_mix_gid(uint64_t hash, const uint8_t *gid);
 
 /* Returns the number that the table has for `key`, a hash; 0: none. */
 uint32_t smcr_observed_find(GHashTable *table, uint64_t key);
 
-/* Sets the number of `key` in the table. */
+/* Sets the number of `key`, a hash, in the table. `scope`: scope of the copy of the key. */
 void smcr_observed_set(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t number);
 
-/* Enlarges the array, whose elements have `size` bytes, and sets `*room` to its new number of
- * elements. The new elements are all zeros. */
+/* Doubles the array, whose elements have `size` bytes, sets `*room` to its new number of elements,
+ * and returns it. The new elements are all zeros. The array may move. */
 void *smcr_observed_grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size);
 
 /* Returns the index of the point at this place, which becomes a point if it is new, and notes that

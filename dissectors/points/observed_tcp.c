@@ -19,13 +19,14 @@
 #define IN_VAIN 262144 /* number of segments after which no more are kept, if no connection was
                           captured at two points */
 
-/* Number of the flows of a connection that is not taken, and their index. */
+/* A connection that is not taken: the number that `flow_numbers` has for its two flows, and the
+ * index that flow_of() returns. */
 #define REFUSED UINT32_MAX
 #define FLOW_REFUSED (REFUSED - 1)
 
 /* ---- taking segments ---- */
 
-/* Makes the struct of the TCP segments. */
+/* Returns the struct of the TCP segments. Makes it at the first call. */
 static smcr_points_t *
 begin_tcp(smcr_points_t *points)
 {
@@ -53,8 +54,8 @@ add_flow(smcr_points_t *points, const smcr_points_tcp_segment_t *segment, unsign
     flow->is_known = true;
 }
 
-/* Adds the two flows of the segment's connection. The flow of the segment has the index n, the
- * other one n + 1, n even. */
+/* Adds the two flows of the segment's connection: the segment's flow, then the reverse flow.
+ * smcr_chain_answers_of() relies on their indexes: n and n + 1, n even. */
 static void
 add_flows(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
 {
@@ -72,8 +73,8 @@ smcr_points_take_plain(smcr_points_t *points)
 
 /* Whether the plain connection of the segment is taken: all are, or its hosts have had an SMC-R
  * connection or RoCE packets. This is decided once, at the connection's first segment in the file:
- * all segments of a connection are taken, or none. With some of them, a point whose clock is behind
- * would seem to miss the others. */
+ * all segments of a connection are taken, or none. If only some of them were taken, a point whose
+ * packets come earlier in the file would seem to miss them. */
 static bool
 is_plain_taken(const smcr_points_t *all, const smcr_points_tcp_segment_t *segment)
 {
@@ -166,7 +167,7 @@ smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *seg
 
 /* The segments of a capture, while they are cut. */
 typedef struct {
-    smcr_points_t *points;
+    smcr_points_t *points; /* the struct of the TCP segments */
     uint64_t *from;      /* by segment: its sequence number, unwrapped */
     GArray **cuts;       /* by flow: where its segments begin and end, sequence numbers as uint64_t,
                             in ascending order; NULL: no segment of it has bytes */
@@ -258,9 +259,10 @@ cut_at(const GArray *cuts, uint64_t from)
     return smcr_sorted_first(cuts, cuts->len, number_of, from);
 }
 
-/* Returns the hash of all that is the same in a part at each point. The acknowledgement number and
- * the window of data may be those of another segment that was merged with it. A retransmission most
- * often has another time stamp. */
+/* Returns the hash of all values of a part that are the same at each point. If the part has data,
+ * acknowledgement number and window do not count: a host that merges segments replaces them by
+ * those of another segment. A retransmission most often has another time stamp, so its hash
+ * differs. */
 static uint64_t
 identity_of(const smcr_observed_segment_t *segment, uint64_t from, uint32_t span)
 {
@@ -304,8 +306,8 @@ add_part(smcr_points_t *points, uint32_t number, uint64_t from, uint32_t span)
 }
 
 /* Cuts the segment with the index `number` into parts, so that equal bytes are equal parts at all
- * points. A segment with too many parts stays whole; one without data or flags is one part, of
- * length 0. */
+ * points. A segment with too many parts stays whole. A segment without data, SYN and FIN is one
+ * part of length 0. */
 static void
 cut_segment(cutting_t *cutting, uint32_t number)
 {
@@ -360,7 +362,8 @@ is_proven(const smcr_points_t *points, const smcr_observed_t *one, const smcr_ob
            (a->seq == b->seq && a->ip_id > 0 && a->ip_id == b->ip_id);
 }
 
-/* Counts what two points have in common, of the parts with one identity. */
+/* Counts the transmissions that the points `one` and `other` have in common, of the parts with one
+ * identity. `one` is lower than `other`. `alike`: by point: these parts. */
 static void
 note_shared(smcr_points_t *points, const equal_parts_t alike[SMCR_POINTS_MOST], uint32_t one,
             uint32_t other)
@@ -375,7 +378,8 @@ note_shared(smcr_points_t *points, const equal_parts_t alike[SMCR_POINTS_MOST], 
         path->proven[one][other] += common;
 }
 
-/* The same for all pairs of points. */
+/* Counts what each pair of points has in common, of the parts with one identity. `alike`: by point:
+ * these parts. */
 static void
 note_all_shared(smcr_points_t *points, const equal_parts_t alike[SMCR_POINTS_MOST])
 {
@@ -411,7 +415,7 @@ count_shared(smcr_points_t *points)
 
 /* ---- all of it ---- */
 
-/* Takes over what is known of the points, and forgets what the last comparison has found. */
+/* Copies the points from `all`, and removes all parts and counts of the last comparison. */
 static void
 begin_parts(smcr_points_t *points, const smcr_points_t *all)
 {

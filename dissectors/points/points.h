@@ -87,18 +87,20 @@ typedef struct {
 /* The transmissions of one direction between two neighbouring capture points of a path, which form
  * a segment. */
 typedef struct {
-    uint64_t packets;                        /* transmissions that both points of the segment have,
-                                                and those that one of them has while both capture,
-                                                if they certainly go through the segment */
+    uint64_t packets;                        /* transmissions that certainly go through the segment:
+                                                both points have them, or one point has them and the
+                                                other one was capturing at that time */
     uint64_t at_both;                        /* transmissions that both points have */
     uint64_t verdicts[SMCR_VERDICT_COUNT]; /* by verdict: number of transmissions; a transmission
                                               may count in several */
-    smcr_when_t first[SMCR_VERDICT_COUNT]; /* by verdict: the first transmission; frame 0: none */
-    uint64_t inferred;        /* number of lost transmissions without a proof by an answer: the
-                                 point that does not have them captured all other packets that
-                                 certainly passed it */
-    uint64_t not_captured_at[2]; /* number of transmissions that were not captured at [0] the point
-                                    that they pass first, [1] the other point */
+    smcr_when_t first[SMCR_VERDICT_COUNT]; /* by verdict: frame and time of the first transmission;
+                                              frame 0: none */
+    uint64_t inferred;        /* number of lost transmissions whose loss no answer of the receiver
+                                 proves: it is inferred from other transmissions between the two
+                                 points (judge.c, compare.c) */
+    uint64_t not_captured_at[2]; /* [0]: number of transmissions that the point that they pass first
+                                    did not capture; [1]: number of those that the other point did
+                                    not capture */
     smcr_points_delay_t delay;   /* delays between the two points */
 } smcr_points_way_t;
 
@@ -123,7 +125,8 @@ typedef struct {
     uint32_t copies[SMCR_POINTS_OF_PATH]; /* frames of the same transmission at the other points, in
                                              the order in which it passes them; 0: no more */
     bool has_delay;                /* `delay` is set: an earlier point of the way has the
-                                      transmission, and the clocks agree */
+                                      transmission, and the offset between the two clocks is
+                                      known */
     int64_t delay;                 /* time since the last earlier point that has the transmission,
                                       nanoseconds */
     bool has_time;                 /* `time` is set */
@@ -131,9 +134,10 @@ typedef struct {
                                       nanoseconds since the epoch */
 } smcr_points_note_t;
 
-/* Returns the capture points of a file before its first packet. `list`: the points, as numbers of
- * interfaces or, in a Linux cooked capture, as indexes of devices; the preferred point first.
- * `count`: length of `list`; 0: the points are found from the packets. */
+/* Makes the struct of a file's capture points, before the file's first packet is taken. It lives as
+ * long as `scope`. `list`: the points, as numbers of interfaces or, in a Linux cooked capture, as
+ * indexes of devices; the preferred point first. `count`: length of `list`; 0: the points are found
+ * from the packets. */
 smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count);
 
 /* Takes a packet, in the order of the file. Returns true if the packet is a copy, so that it does
@@ -153,7 +157,8 @@ void smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source);
  * all RoCE packets between its two hosts. */
 void smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment);
 
-/* Has the points take all connections without a sign of SMC-R, too, from now on. */
+/* From now on, smcr_points_take_tcp() also takes all new connections that have shown no sign of
+ * SMC-R. Connections that it has refused before stay refused. */
 void smcr_points_take_plain(smcr_points_t *points);
 
 /* Compares the points, if packets have come since the last comparison. Called when all packets of
@@ -164,7 +169,7 @@ void smcr_points_compare(smcr_points_t *points);
  * there are none. */
 const smcr_points_segment_t *smcr_points_segments(const smcr_points_t *points, uint32_t *count);
 
-/* Whether two segments lie between the same two points. Their hosts may be others. */
+/* Whether two segments lie between the same two points. Their hosts may differ. */
 bool smcr_points_are_same(const smcr_points_segment_t *one, const smcr_points_segment_t *other);
 
 /* A function that gets the delay of a packet between two points, nanoseconds. `when`: a frame of
@@ -173,7 +178,7 @@ typedef void smcr_points_take_delay_t(void *context, smcr_when_t when, int64_t d
 
 /* Calls `take` for each packet of one direction that both points have, in the order of time.
  * `number`: index of the segment in smcr_points_segments(). `is_back`: way 1 of the segment; false:
- * way 0. Calls nothing if the offset of the two clocks is not known. */
+ * way 0. Does not call `take` if the offset between the two clocks is not known. */
 void smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
                         smcr_points_take_delay_t *take, void *context);
 
