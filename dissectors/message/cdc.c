@@ -54,6 +54,7 @@ SMCR_LAYOUT(smcd_layout, "CDC of SMC-D", SMCR_CDC_SMCD_LENGTH,
 
 /* ---- the summary ---- */
 
+/* The bits of `flags` and `state`, in the order of wire/cdc.def, with their texts. */
 static const struct {
     uint8_t flag, state; /* mask of a bit in `flags` or in `state` of smcr_cdc_t; one of the two
                             masks is 0 */
@@ -103,7 +104,7 @@ summarize_cursors(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
                   cdc->cons.wrap, cdc->cons.count, flags);
 }
 
-/* Remarks on a writer that is blocked, and on an abnormal close. */
+/* Writes remarks if the writer is blocked, and if the connection is closed abnormally. */
 static void
 summarize_trouble(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
@@ -194,8 +195,8 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     return walk.tree;
 }
 
-/* Reads the credits of ANCK (net/smc/smc_cdc.h there, struct smc_cdc_msg), the first byte after the
- * flags. */
+/* Reads the credits of ANCK, the first byte after the flags (struct smc_cdc_msg of its
+ * net/smc/smc_cdc.h). If the byte is not captured, sets `lacks_credits`. */
 static void
 read_credits(tvbuff_t *tvb, smcr_cdc_t *cdc)
 {
@@ -204,8 +205,8 @@ read_credits(tvbuff_t *tvb, smcr_cdc_t *cdc)
         cdc->credits = tvb_get_uint8(tvb, SMCR_CDC_FLAGS_END);
 }
 
-/* Uses the layout of smcr_cdc_dissect(). Messages on unknown queue pairs are recognised by it, so a
- * doubt has to give false. */
+/* Uses the layout of smcr_cdc_dissect(). smcr_message_is_smcr() recognises messages on unknown
+ * queue pairs by the result, so the result has to be false in every case of doubt. */
 bool
 smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 {

@@ -90,7 +90,7 @@ dissect_decline_parts(smcr_message_clc_t *message, smcr_clc_decline_t *decline)
     return true;
 }
 
-/* A walk that only examines the message adds no text. */
+/* If the message is only examined, no text is made. */
 void
 smcr_clc_decline(smcr_message_clc_t *message)
 {
@@ -136,9 +136,10 @@ dissect_unknown(smcr_message_clc_t *message)
     smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
 }
 
-/* Returns the number of bytes before the trailer. If the length field is right, or the message is
- * truncated, the trailer is the last four bytes. If the length field is wrong, the last four bytes
- * are the trailer only if they are an eyecatcher; if not, the message has no trailer. */
+/* Returns the number of bytes before the trailer. A message without room for header and trailer has
+ * no trailer. If the length field is right, or the message is truncated, the trailer is the last
+ * four bytes. If the length field is wrong, the last four bytes are the trailer only if they are an
+ * eyecatcher; if not, the message has no trailer. */
 static unsigned
 body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 {
@@ -235,8 +236,8 @@ body_of(uint8_t of_type)
     }
 }
 
-/* Returns the version whose layout the message has. If the version is unknown, the length
- * decides. */
+/* Returns the version whose layout the message has. A version above 2 is unknown: then a message
+ * that is longer than a Decline or Accept of version 1 counts as version 2. */
 static unsigned
 format_of(const smcr_clc_header_t *header)
 {
@@ -349,7 +350,8 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned r
     return below;
 }
 
-/* Stores what smcr_clc_dissect() stores, so that the first pass learns what users see. */
+/* Uses the functions of smcr_clc_dissect(), so that the first pass learns the values that users
+ * see. They show nothing, since the walk has `violation`. */
 void
 smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
 {

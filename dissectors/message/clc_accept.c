@@ -12,8 +12,8 @@
 
 #include "items.h"
 
-#define SIZES_AT 50
-#define DMB_SIZE_AT 25     /* SMC-D */
+#define SIZES_AT 50 /* offset of the byte with the codes of buffer size and MTU, SMC-R */
+#define DMB_SIZE_AT 25     /* offset of the byte with the code of the buffer size, SMC-D */
 #define FCE_LENGTH 52      /* length of the first contact extension of SMC-R, bytes */
 #define GID_COUNT_LENGTH 4 /* length of the GID count and the reserved bytes after it */
 
@@ -47,8 +47,11 @@ SMCR_LAYOUT(smcr_v2, "SMC Accept v2", 104,
     KEEP_TEXT(hf_smcr_eid, 64, SMCR_WIRE_EID_LENGTH, smcr_clc_accept_t, eid),
     SHOW(hf_smcr_reserved, 96, 8));
 
+/* The values of an Accept or Confirm of SMC-D. They are shown, and the state does not learn
+ * them. */
 typedef struct {
-    uint64_t gid, token;
+    uint64_t gid;   /* GID of the sender's ISM device */
+    uint64_t token; /* token of the sender's buffer (DMB) */
     uint8_t size; /* the byte of the message that has the size code */
     smcr_clc_accept_t first_contact; /* only members from the first contact extension are set */
 } smcd_accept_t;
@@ -107,8 +110,9 @@ SMCR_LAYOUT(gid_count, "GID list", GID_COUNT_LENGTH,
     KEEP(hf_smcr_gid_count, 0, 1, smcr_clc_accept_t, gid_count),
     SHOW(hf_smcr_reserved, 1, 3));
 
+/* An entry of the GID list, as on the wire. */
 typedef struct {
-    uint8_t gid[SMCR_GID_LENGTH];
+    uint8_t gid[SMCR_GID_LENGTH]; /* the GID */
 } listed_gid_t;
 
 SMCR_LAYOUT(gid_layout, "GID", SMCR_GID_LENGTH, KEEP(hf_smcr_gid, 0, 16, listed_gid_t, gid));
@@ -196,8 +200,8 @@ show_buffer_size(const smcr_message_clc_t *message, int hf, int offset, uint8_t 
 
 /* ---- first contact ---- */
 
-/* Raises an expert item if GID `number` of the list is all zeros or equal to an earlier GID of the
- * list. (R-V2ACC-14) */
+/* Raises an expert item if the GID with the index `number` in the list is all zeros or equal to an
+ * earlier GID of the list. (R-V2ACC-14) */
 static void
 check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned number)
 {
@@ -302,8 +306,8 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *acce
 
 /* ---- the messages ---- */
 
-/* Walks the fixed part of the message. Without an extension, the message consists of this part and
- * the trailer. */
+/* Walks the fixed part of the message. Returns false if the fixed part is not complete. Sets the
+ * required length to that of a message without extension: the fixed part and the trailer. */
 static bool
 dissect_fixed(smcr_message_clc_t *message, const smcr_layout_t *layout, void *keep)
 {
@@ -330,7 +334,7 @@ dissect_smcr(smcr_message_clc_t *message)
 }
 
 /* Decodes an Accept or Confirm of SMC-D into `accept` and `clc`, and shows it if there is a tree.
- * Returns false if a part of its fixed length is missing. */
+ * Returns false if the fixed part is not complete. */
 static bool
 dissect_smcd(smcr_message_clc_t *message, smcd_accept_t *accept)
 {
@@ -408,15 +412,15 @@ say_smcr_ids(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
     smcr_say_info(walk, " Token=0x%08x", accept->token);
 }
 
-/* The values of an SMC-D message go to a struct of their own: the state would take them for those
- * of SMC-R. Texts come last, and are not made if the message is only examined. */
+/* The values of an SMC-D message are stored in a struct of their own, and not in `clc`, where the
+ * state would take them for values of SMC-R. The texts are made last; none is made if the message
+ * is only examined. */
 void
 smcr_clc_accept(smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
     bool smcd = is_of_smcd(message);
-    smcd_accept_t smcd_accept = {0}; /* values of an SMC-D message: they are shown, but not learned
-                                        by the state */
+    smcd_accept_t smcd_accept = {0}; /* values of an SMC-D message */
     smcr_clc_accept_t *first_contact = smcd ? &smcd_accept.first_contact : &message->clc->u.accept;
 
     message->clc->smcd = smcd;

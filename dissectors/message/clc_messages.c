@@ -32,7 +32,8 @@ smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end)
     }
 }
 
-/* Bytes are marked as decoded even if the layout ends early: they are shown as a part of it. */
+/* All bytes of the layout are marked as decoded, even if the message or the capture ends within it:
+ * smcr_layout_walk() has shown the bytes that there are. */
 bool
 smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
               const smcr_layout_t *layout, unsigned base, void *keep)
@@ -44,7 +45,7 @@ smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return message->reached_end;
 }
 
-/* The returned walk keeps the other members of `parent`, such as its mode. */
+/* The returned walk has the other members of `parent`, such as `violation`. */
 smcr_layout_walk_t
 smcr_clc_subtree(const smcr_layout_walk_t *parent, int hf, int ett, unsigned start,
                  unsigned length)
@@ -89,7 +90,7 @@ next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
     unsigned next = end;
 
     /* The parts are in the order of their decoding, not of their offsets. A round that moves
-     * `*offset` leaves at least one part behind. So after as many rounds as there are parts,
+     * `*offset` moves it over at least one part. So after as many rounds as there are parts,
      * `*offset` is in no part. */
     for (unsigned round = 0; round < message->part_count; round++)
         for (unsigned i = 0; i < message->part_count; i++)
@@ -101,8 +102,8 @@ next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
     return next;
 }
 
-/* Walks the free bytes between the parts in ascending order. Missing bytes are explained once for
- * each message. */
+/* Goes through the bytes between the parts in ascending order. An expert item about missing bytes
+ * is raised once for each message. */
 void
 smcr_clc_show_other_bytes(smcr_message_clc_t *message)
 {
@@ -130,8 +131,8 @@ smcr_clc_show_other_bytes(smcr_message_clc_t *message)
 
 /* ---- checks that several types need ---- */
 
-/* The count in the message is not trusted: the result is never more than the message has room
- * for. */
+/* The count in the message may be wrong, so the result is never higher than the number of entries
+ * for which the message has room. */
 unsigned
 smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                     const smcr_message_clc_list_t *list)
@@ -167,7 +168,7 @@ smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_
                                " (Linux without an active RDMA port so far)");
 }
 
-/* An offset is never followed before this function has returned true. */
+/* Callers read a part at such an offset only if this function has returned true. */
 bool
 smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                            unsigned start, unsigned length)
@@ -185,7 +186,7 @@ smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t
 
 SMCR_LAYOUT_LIST(clc_messages, &smcr_message_clc_peer_id);
 
-/* A value that ANCK would not send gets no meaning. */
+/* If the options do not have the form of ANCK, nothing is appended. */
 void
 smcr_clc_say_vendor_options(const smcr_layout_walk_t *walk, uint32_t options)
 {

@@ -39,9 +39,10 @@ SMCR_LAYOUT(ip_area, "IP area", IP_AREA_LENGTH,
     SHOW(hf_smcr_reserved, 5, 2),
     KEEP(hf_smcr_clc_prefix_count, 7, 1, smcr_clc_proposal_t, prefix_count));
 
+/* An IPv6 prefix of the IP area, as on the wire. */
 typedef struct {
-    uint8_t address[SMCR_GID_LENGTH];
-    uint8_t length; /* bits */
+    uint8_t address[SMCR_GID_LENGTH]; /* the address; bits after `length` should be 0 */
+    uint8_t length; /* length of the prefix, bits; more than 128 is a fault of the sender */
 } prefix_t;
 _Static_assert(sizeof(prefix_t) == SMCR_WIRE_PREFIX_LENGTH, "kept as it is on the wire");
 
@@ -201,9 +202,9 @@ offers_text(const smcr_message_clc_t *message, const char *separator)
     const unsigned v1 = smcr_clc_offered_v1(message);
     const unsigned v2 = smcr_clc_offered_v2(message);
     const struct {
-        bool offered;
-        const char *name;
-        unsigned release;
+        bool offered;     /* the Proposal offers this kind of SMC */
+        const char *name; /* its name without the release */
+        unsigned release; /* release of version 2; 0: release 0, or version 1 */
     } offers[] = {
         {smcr_clc_offers_smcr(v1), "SMC-Rv1", 0},
         {smcr_clc_offers_smcd(v1), "SMC-Dv1", 0},
@@ -309,7 +310,7 @@ dissect_parts(smcr_message_clc_t *message)
     }
 }
 
-/* The offer is judged after all parts: version 2 stands in an extension. */
+/* Whether the Proposal offers anything is checked after all parts are decoded. */
 void
 smcr_clc_proposal(smcr_message_clc_t *message)
 {

@@ -14,12 +14,12 @@
                                   counts: the end of its field */
 #define VENDOR_OPTIONS_AT 16   /* offset in the SMC-D area: first byte of the vendor options, after
                                   the OUI and a reserved byte (ANCK's smc_clc.h) */
-#define V2_EXTENSION_LENGTH 40 /* without the EIDs */
+#define V2_EXTENSION_LENGTH 40 /* length of the SMCv2 extension without the EIDs, bytes */
 #define V2_FLAGS_AT 3          /* offset in the SMCv2 extension: byte with release and flags */
 #define SMCDV2_OFFSET_FROM 8   /* offset in the SMCv2 extension from which the SMC-Dv2 extension's
                                   offset counts: the end of its field */
-#define SMCDV2_LENGTH 48       /* without the devices */
-#define DEVICE_LENGTH 10
+#define SMCDV2_LENGTH 48       /* length of the SMC-Dv2 extension without the devices, bytes */
+#define DEVICE_LENGTH 10 /* length of an entry of the list of ISM devices, bytes */
 
 #define EMULATED_CHID_FIRST 0xff00 /* first CHID of emulated devices (smc_ism.h) */
 
@@ -68,8 +68,9 @@ SMCR_LAYOUT(v21_extension, "SMCv2.1 extension", V2_EXTENSION_LENGTH,
     KEEP_BITS(hf_smcr_clc_features, 26, 2, features, smcr_clc_proposal_t, features),
     SHOW(hf_smcr_reserved, 28, 12));
 
+/* An EID, as on the wire. */
 typedef struct {
-    uint8_t text[SMCR_WIRE_EID_LENGTH];
+    uint8_t text[SMCR_WIRE_EID_LENGTH]; /* ASCII text, padded with blanks at the end */
 } eid_t;
 
 SMCR_LAYOUT(eid_layout, "EID", SMCR_WIRE_EID_LENGTH,
@@ -80,9 +81,10 @@ SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", SMCDV2_LENGTH,
     KEEP_TEXT(hf_smcr_seid, 0, SMCR_WIRE_EID_LENGTH, eid_t, text),
     SHOW(hf_smcr_reserved, 32, 16));
 
+/* An entry of the list of ISM devices. */
 typedef struct {
-    uint64_t gid;
-    uint16_t chid;
+    uint64_t gid; /* GID of the device, or the second half of it */
+    uint16_t chid; /* CHID of the device */
     bool second_half; /* the entry has the second half of the GID of an emulated device; the
                          previous entry has the first half */
 } device_t;
@@ -104,8 +106,8 @@ release_in(tvbuff_t *tvb, unsigned at)
     return smcr_wire_bits(tvb_get_uint8(tvb, (int)at), SMCR_MASK_V2_RELEASE);
 }
 
-/* The layout of the SMC-D area. In SMCv2.1 the area has vendor options. The release is in the SMCv2
- * extension, after the SMC-D area, and may not be captured. */
+/* Returns the layout of the SMC-D area. In SMCv2.1 the area has vendor options. The release is in
+ * the SMCv2 extension, after the SMC-D area, and may not be captured. */
 static const smcr_layout_t *
 area_layout(const smcr_message_clc_t *message)
 {
@@ -148,8 +150,8 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
 
 /* ---- SMCv2 extension: EIDs ---- */
 
-/* Stores an EID in `proposal`, for the state. If the list is full, the message has more EIDs than a
- * Proposal may have, and the EID is not stored. */
+/* Stores an EID in `proposal`, for the state. Does nothing if the list is full: the message then
+ * has more EIDs than a Proposal may have. */
 static void
 keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
@@ -266,7 +268,7 @@ dissect_device(smcr_message_clc_t *message, const smcr_layout_walk_t *parent, un
 }
 
 /* Dissects the SMC-Dv2 extension. Returns the number of bytes that the extension should have
- * according to its count; 0: its offset is impossible, or its header is cut off. */
+ * according to its count; 0: its offset is impossible, or the capture ends before its devices. */
 static unsigned
 dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *parent,
                          smcr_clc_proposal_t *proposal, unsigned start)
@@ -296,8 +298,8 @@ dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *
     return SMCDV2_LENGTH + DEVICE_LENGTH * (unsigned)proposal->ism_count;
 }
 
-/* Dissects the EIDs of the SMCv2 extension, which begin at `start`. The count in the header may be
- * wrong: the list ends where the bytes end. */
+/* Dissects the EIDs of the SMCv2 extension, which begin at `start`. If the count in the header is
+ * too high, the list ends where the message ends or its next part begins. */
 static void
 dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
              smcr_clc_proposal_t *proposal, unsigned start)

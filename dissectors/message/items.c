@@ -38,7 +38,7 @@ smcr_item_bytes(proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start, unsigne
     return item;
 }
 
-/* Every text of a peer passes through here: no output has to guard against it again. */
+/* All texts of peers are made here. So no output has to look for control characters itself. */
 char *
 smcr_item_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
 {
@@ -67,7 +67,7 @@ static const smcr_item_expert_row_t rows[] = {
 #include "experts.def"
 };
 
-/* Ends, since every expert item has a row in experts.def. */
+/* The loop ends, since every expert item has a row in experts.def. */
 const smcr_item_expert_row_t *
 smcr_item_expert_row(const expert_field *expert)
 {
@@ -92,6 +92,7 @@ add_breach_field(proto_item *item, const smcr_item_expert_row_t *row)
                                          &row->filter[sizeof "smcr." - 1]));
 }
 
+/* Whether the item is an expert item, by the beginning of its text. */
 static bool
 is_expert_item(const proto_item *item)
 {
@@ -125,7 +126,7 @@ set_expert_text(packet_info *pinfo, proto_item *item, const char *text)
     proto_item_set_text(newest, "%.*s): %s", (int)strcspn(label, ")"), label, text);
 }
 
-static smcr_item_observer_t *observer;
+static smcr_item_observer_t *observer; /* see smcr_item_observe(); NULL: none so far */
 
 void
 smcr_item_observe(smcr_item_observer_t *with)
@@ -141,7 +142,8 @@ smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, expert_fie
         observer(pinfo, expert);
 }
 
-static bool is_silent; /* no expert item is raised */
+static bool is_silent; /* smcr_item_raise_text() raises no expert item, see
+                          smcr_items_raise_of_messages() */
 
 void
 smcr_items_raise_of_messages(bool raise)

@@ -61,14 +61,15 @@ smcr_item_is_breach(int group, int severity)
     return (group == PI_PROTOCOL || group == PI_MALFORMED) && severity >= PI_WARN;
 }
 
-/* Called for each expert item that the plugin raises. */
+/* A function that is called for each expert item that the plugin raises, after it is raised. */
 typedef void smcr_item_observer_t(packet_info *pinfo, const expert_field *expert);
 
 /* Sets the observer of all expert items of the plugin. Called once, when protocols register. */
 void smcr_item_observe(smcr_item_observer_t *with);
 
-/* Whether expert items of messages are raised: false while a message with a wrong ICRC is shown, of
- * which any byte may be wrong. The caller sets it to true afterwards. */
+/* Sets whether smcr_item_raise() and smcr_item_raise_text() raise expert items. False while a
+ * message with a wrong ICRC is shown, since any of its bytes may be wrong. The caller sets it to
+ * true again after the message. smcr_item_raise_unconditionally() raises in either case. */
 void smcr_items_raise_of_messages(bool raise);
 
 /* Raises the expert item `expert` at `item`, with the sentence in experts.def, whatever the

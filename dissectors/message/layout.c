@@ -10,13 +10,13 @@
 
 /* An item in the list of a message. */
 struct smcr_shown {
-    int hf;
-    proto_item *item;
-    const smcr_layout_item_t *older;
+    int hf; /* the field that the item shows */
+    proto_item *item; /* the item */
+    const smcr_layout_item_t *older; /* the item that was added before; NULL: none */
 };
 
-/* The capture is not to blame for a message that ends early, nor the sender for a truncated
- * capture: two expert items. */
+/* There are two expert items: if the message itself ends early, the sender is at fault; if the
+ * capture is truncated, nobody is. */
 void
 smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end)
 {
@@ -251,8 +251,8 @@ show_text(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
                                  smcr_item_peer_text(walk->pinfo->pool, bytes, row->length));
 }
 
-/* Shows one row whose bytes are all captured; returns its item. A row of the kind SHOW with
- * `first_byte_hf` has credits if its first byte is not 0. */
+/* Shows one row whose bytes are all captured, and returns its item. In a row of the kind
+ * SMCR_ROW_SHOW with `first_byte_hf`, a first byte other than 0 has the credits of ANCK. */
 static proto_item *
 show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
@@ -271,8 +271,9 @@ show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
     return show_value(row, walk, offset);
 }
 
-/* Looks for reserved bits that are set. If the capture truncates the row, only its `captured` bytes
- * are looked at. */
+/* Looks for reserved bits that are set: sets walk->violation if the message is only examined,
+ * otherwise raises an expert item for each. `captured`: number of captured bytes from the row's
+ * first byte on, which may be more than the row has, or negative. */
 static void
 examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
             const uint8_t *bytes, int captured)
@@ -339,7 +340,7 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
     return true;
 }
 
-/* Never NULL if the tree is not: a text may always be appended. */
+/* NULL only if there is no tree. So callers append texts to the result without a check. */
 proto_item *
 smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 {
@@ -352,9 +353,9 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 
 /* ---- texts of a message ---- */
 
-/* Makes the text `text_` of the caller's format and arguments. Returns from the calling function in
- * two cases: 1. the message is only examined; 2. `seen_` is false, since nobody will see the
- * text. */
+/* Makes the text `text_` from the format and the arguments of the calling function. Returns from
+ * the calling function in two cases: 1. the message is only examined; 2. `seen_` is false: nobody
+ * will see the text. */
 #define TEXT_OF(walk_, format_, text_, seen_) \
     if ((walk_)->violation || !(seen_)) \
         return; \
@@ -445,8 +446,8 @@ smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned
     smcr_item_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 
-/* The layouts of netlink take their widths from it: a fixed-length type that is missing in the
- * table would count as one of any length. */
+/* netlink/ reads attributes by these widths. So the table must have each type of fixed length that
+ * a field of netlink has; a type that is missing would allow any length. */
 unsigned
 smcr_layout_width(int hf)
 {

@@ -40,7 +40,7 @@ static int *const reject_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_llc_reject_rea
 
 /* The headers of a message. llc.def names them without the prefix "header_". */
 typedef struct {
-    const smcr_layout_t *usual;
+    const smcr_layout_t *usual; /* layout of the header of all other messages */
     const smcr_layout_t *rejection; /* layout of a rejecting response; NULL: no response rejects */
 } header_t;
 
@@ -97,11 +97,12 @@ smcr_llc_test_link(const smcr_message_llc_t *message)
 
 /* ---- the table of messages ---- */
 
+/* A row of llc.def, as far as a message is shown by it. */
 typedef struct {
-    uint8_t type;
+    uint8_t type; /* type of the message, byte 0 */
     uint8_t response_flags; /* flags that only responses have */
-    const header_t *header;
-    smcr_message_llc_body_t *dissect_body;
+    const header_t *header; /* layouts of its header */
+    smcr_message_llc_body_t *dissect_body; /* function that shows and checks its body */
 } llc_kind_t;
 
 static const llc_kind_t kinds[] = {
@@ -123,7 +124,8 @@ length_v2(tvbuff_t *payload, unsigned order)
 /* Returns the byte order of the sender's integers in version 2, which each host may choose. The
  * length field shows it: it is the order in which the field is equal to the length of the payload.
  * If the field is wrong in both orders, returns the order in which its value is closer to the
- * length of the payload. If both values are equally close, returns big-endian. */
+ * length of the payload. If both values are equally close, or the field is not captured, returns
+ * big-endian. */
 static unsigned
 length_order(tvbuff_t *payload)
 {
@@ -136,8 +138,9 @@ length_order(tvbuff_t *payload)
                ? ENC_LITTLE_ENDIAN : ENC_BIG_ENDIAN;
 }
 
-/* Returns how many bytes of the payload belong to the message. The length field of the message
- * decides, if its value is possible. */
+/* Returns how many bytes of the payload belong to the message. Version 1: 44 bytes. Version 2: the
+ * length field decides, but at least 44 bytes; if the field is not captured, all bytes. In both
+ * versions at most the bytes of the payload. */
 static unsigned
 message_length(tvbuff_t *payload, bool v2, unsigned order)
 {
@@ -213,8 +216,8 @@ dissect_unknown(const smcr_message_llc_t *message)
     message->llc->complete = captured == message->end;
 }
 
-/* Finds out from the flags whether the message is a response, and whether the response rejects its
- * request. */
+/* Sets `response` and `rejected` of the message from its flags. Only messages whose header has a
+ * layout for a rejection can reject. */
 static void
 read_flags(smcr_message_llc_t *message, const llc_kind_t *kind, uint8_t flags)
 {
@@ -247,8 +250,8 @@ keep_reject_reason(const smcr_message_llc_t *message, tvbuff_t *payload, uint8_t
 
 /* Shows the body, then all bytes after the body: padding up to 44 bytes, and bytes that no format
  * defines. Returns whether all bytes of the body are in the message and in the capture. Reserved
- * bytes at its end, padding and bytes without a format may be truncated by snaplen: they say
- * nothing. */
+ * bytes at its end, padding and bytes without a format may be truncated by snaplen, since they
+ * carry no value. */
 static bool
 dissect_body(const smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
 {

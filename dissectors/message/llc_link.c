@@ -261,8 +261,9 @@ has_extension(const smcr_message_llc_t *message, bool offers_link)
     return message->v2 && (offers_link || message->end > SMCR_LLC_LENGTH);
 }
 
-/* The RFC has the GID at another offset than Linux, and the bytes decide which layout is meant. A
- * rejection and an invitation offer no link. */
+/* RFC 7609 has the GID at another offset than Linux. gid_is_at_10() decides by the bytes which of
+ * the two layouts the message has. A rejection offers no link, nor does a request without a queue
+ * pair (add_link_is_invitation()). */
 unsigned
 smcr_llc_add_link(const smcr_message_llc_t *message)
 {
@@ -284,7 +285,8 @@ smcr_llc_add_link(const smcr_message_llc_t *message)
     return has_extension(message, offers_link) ? show_extension(message) : SMCR_LLC_LENGTH;
 }
 
-/* The message has room for CONT_RTOKENS; `rtokens_left` counts those of later messages, too. */
+/* The message has room for CONT_RTOKENS RTokens. `rtokens_left` counts the RTokens of later
+ * messages, too. */
 unsigned
 smcr_llc_add_link_cont(const smcr_message_llc_t *message)
 {
@@ -334,7 +336,7 @@ check_delete_link(const smcr_message_llc_t *message)
         smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason);
 }
 
-/* A response is no news: only the request says that a link is lost. */
+/* The Info column begins with "[Link lost]" in a request only: a response repeats the reason. */
 unsigned
 smcr_llc_delete_link(const smcr_message_llc_t *message)
 {
@@ -371,7 +373,7 @@ check_gid_count(const smcr_message_llc_t *message)
     return MIN(count, room);
 }
 
-/* The list is shown as far as the message has room for it, whatever the count says. */
+/* GIDs that the count announces, but for which the message has no room, are not shown. */
 unsigned
 smcr_llc_req_add_link(const smcr_message_llc_t *message)
 {

@@ -118,7 +118,8 @@ show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t form
     return true;
 }
 
-/* Stops at the first RToken that is not empty: those before it stay. */
+/* Looks from the last RToken to the first, and stops at one that is not empty. Empty RTokens before
+ * that one stay. */
 void
 smcr_llc_drop_empty_rtokens(smcr_llc_t *llc)
 {
@@ -130,8 +131,8 @@ smcr_llc_drop_empty_rtokens(smcr_llc_t *llc)
     }
 }
 
-/* The list has room for the captured RTokens, and `rtoken_count` counts the whole ones: the state
- * reads no more than these. */
+/* The array has room for the RTokens that are captured as a whole, and `rtoken_count` counts these.
+ * The state reads no others. */
 unsigned
 smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format,
                       unsigned base, unsigned count, uint8_t link)

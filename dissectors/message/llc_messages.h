@@ -59,9 +59,11 @@ void smcr_llc_show_echo(const smcr_message_llc_t *message);
 
 /* Show the bytes from offset `from` to `to` - 1 of the message, and raise an expert item if a byte
  * is not zero. smcr_llc_show_reserved() shows reserved bytes. smcr_llc_show_unused() shows entries
- * of a list that the message does not use. Both do nothing if `from` >= `to`. Both return the
- * offset after the bytes, even if the capture has truncated them; or SMCR_MESSAGE_LLC_CUT if the
- * message itself ends before `to`. */
+ * of a list that the message does not use. Both do nothing and return `from` if `from` >= `to`. So
+ * a `from` that is SMCR_MESSAGE_LLC_CUT is also returned, and callers pass the result of one
+ * function to the next without a check. Otherwise both return the offset after the bytes, even if
+ * the capture has truncated them; or SMCR_MESSAGE_LLC_CUT if the message itself ends before
+ * `to`. */
 unsigned smcr_llc_show_reserved(const smcr_message_llc_t *message, unsigned from, unsigned to);
 unsigned smcr_llc_show_unused(const smcr_message_llc_t *message, unsigned from, unsigned to);
 
@@ -77,8 +79,9 @@ unsigned smcr_llc_show_rtokens(const smcr_message_llc_t *message,
                                smcr_message_rtoken_format_t format, unsigned base, unsigned count,
                                uint8_t link);
 
-/* Removes RTokens that are all zeros from the end of llc->rtokens_in_message. A message ends with
- * such entries if it announces more RTokens than it has. */
+/* Removes RTokens whose RKeys and address are zero from the end of llc->rtokens_in_message, up to
+ * the last RToken that has one of them. A message ends with such entries if it announces more
+ * RTokens than it has. */
 void smcr_llc_drop_empty_rtokens(smcr_llc_t *llc);
 
 /* Returns how many RTokens fit between offset `base` and the end of the message. */

@@ -110,7 +110,7 @@ smcr_llc_confirm_rkey(const smcr_message_llc_t *message)
     return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
 }
 
-/* The count is that of all RTokens left, those in this message included. */
+/* The count includes the RTokens of this message and of later messages. */
 unsigned
 smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 {
@@ -205,7 +205,8 @@ rkey_is_not_deleted(const smcr_message_llc_t *message, unsigned i)
     return !message->v2 && is_negative(message) && (errors & SMCR_LLC_ERROR_MASK_FIRST >> i);
 }
 
-/* Shows and keeps `count` RKeys. Returns the offset after them, or SMCR_MESSAGE_LLC_CUT. */
+/* Shows `count` RKeys, and stores them in llc->rtokens_in_message. They begin at DELETE_RKEYS_AT.
+ * Returns the offset after them, or SMCR_MESSAGE_LLC_CUT. */
 static unsigned
 show_rkeys(const smcr_message_llc_t *message, unsigned count)
 {
@@ -251,7 +252,7 @@ show_after_rkeys(const smcr_message_llc_t *message, unsigned next)
     return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
 }
 
-/* RKeys of a response may all be zeros: they name nothing then, and are not shown as RKeys. */
+/* If the RKeys of a response are all zeros (rkeys_are_zeroed()), they are not shown as RKeys. */
 unsigned
 smcr_llc_delete_rkey(const smcr_message_llc_t *message)
 {

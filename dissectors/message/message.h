@@ -25,8 +25,9 @@
 proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
                              smcr_clc_t *clc);
 
-/* Decodes one CLC message without showing anything: no item, no text. Arguments as in
- * smcr_clc_dissect(). */
+/* Decodes one CLC message without showing anything: no item, no text, no expert item. Stores in
+ * `clc` the same values as smcr_clc_dissect(). Arguments as there; `release` is needed for texts
+ * only. */
 void smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc);
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
@@ -69,8 +70,10 @@ const char *smcr_cdc_flags_text(packet_info *pinfo, const smcr_cdc_t *cdc);
 proto_tree *smcr_cdc_dissect_smcd(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                                   smcr_cdc_t *cdc);
 
-/* Decodes a CDC message of SMC-D without showing anything. Returns whether its type is right. A
- * copy that a tap makes when the message is received has no type: those bytes are not set. */
+/* Decodes a CDC message of SMC-D without showing anything. Arguments as in smcr_cdc_dissect().
+ * Returns whether its type is right, no byte is missing in the message, and the captured reserved
+ * bits are zero. Returns false for a copy that a tap makes when the message is received: Linux has
+ * not set its type. */
 bool smcr_cdc_decode_smcd(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
 
 /* ---- SENDs on unknown queue pairs ---- */

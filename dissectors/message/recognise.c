@@ -94,7 +94,8 @@ is_of_device(const uint8_t *gid)
  * page. */
 PROOF(device_gid, is_of_device(llc->u.add_link.gid) && rtokens_are_pages(llc))
 
-/* Whether the message keeps the rule of its type; llc.def names the rule. */
+/* Whether the message keeps the rule of its type, which column `proof` of llc.def names. False for
+ * an unknown type. */
 static bool
 proves_itself(const smcr_llc_t *llc, const smcr_ib_headers_t *roce)
 {
@@ -133,8 +134,9 @@ sender_of(const smcr_llc_t *llc)
     return is_confirm_link ? llc->u.confirm_link.qpn : 0;
 }
 
-/* Packets of other applications come here, too. A wrong true would make a link of two unrelated
- * queue pairs, so every doubt has to give false. */
+/* Also called for packets of other applications. A wrong `true` would make a link of two queue
+ * pairs that have nothing to do with SMC-R. So the result has to be false in every case of
+ * doubt. */
 bool
 smcr_message_is_smcr(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
                      uint32_t *sender)

@@ -2,7 +2,7 @@
  * fates_sender.c read them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- * */
+ */
 
 #pragma once
 

@@ -2,7 +2,7 @@
  * between two capture points.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- * */
+ */
 
 #include "compare.h"
 

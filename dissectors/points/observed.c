@@ -8,7 +8,7 @@
  * that, a packet counts at the point that shows its transmission first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- * */
+ */
 
 #include "observed.h"
 
