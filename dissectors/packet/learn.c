@@ -24,7 +24,8 @@ is_first_pass(const packet_info *pinfo)
 
 /* ---- first pass ---- */
 
-/* Begins a record and an arrival for it. Both structs are filled in place, since they are large. */
+/* Begins a record, and the arrival by which the state fills the record. Both structs are large, so
+ * the caller provides them. */
 static void
 begin_arrival(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *arrival)
 {
@@ -34,9 +35,10 @@ begin_arrival(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *a
 }
 
 /* Whether the SEND is a CDC message of a known link, although its PSN is far from the last captured
- * PSN of that link: a part of the link's packets was not captured. */
+ * one: packets of the link were not captured for a while. If so, sets arrival->goes_on, so that
+ * smcr_state_packet() accepts the packet. */
 static bool
-goes_on_after_hole(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *arrival)
+continues_known_link(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
     smcr_cdc_t cdc;
 
@@ -55,7 +57,7 @@ recognise_send(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *
     if (!smcr_ib_operations[packet->roce.opcode].is_whole_send || !smcr_packet_has_bytes(packet) ||
         !smcr_message_is_smcr(packet->payload, pinfo, &packet->roce, &sender))
         return false;
-    if (!goes_on_after_hole(pinfo, packet, arrival))
+    if (!continues_known_link(pinfo, packet, arrival))
         smcr_state_prove_qp(arrival, sender);
     return true;
 }
@@ -74,8 +76,8 @@ recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arri
            smcr_state_unknown_qp_write(arrival);
 }
 
-/* The state checks a CDC message against the end of its TCP connection. Example: a RST of the TCP
- * connection came before the CDC message. */
+/* Has the state check a CDC message against the end of its TCP connection. Example: a RST of the
+ * TCP connection came before the CDC message. The record has a connection. */
 static void
 learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -141,7 +143,7 @@ parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
 }
 
 /* Learns a packet that is not SMC-R, for the RDMA connections of other programs (smcr.roce).
- * Returns whether its RDMA connection is known. */
+ * Returns whether the packet has a flow of fabric/peers, which goes into its record. */
 static bool
 learn_foreign(const smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
@@ -176,7 +178,8 @@ add_part(packet_info *pinfo, smcr_packet_t *packet)
 }
 
 /* Returns the LLC or CDC message whose last byte is in this packet; NULL: no message ends here.
- * Also sets `fragments` of the packet, which are shown: later passes call the function for this. */
+ * Also sets `fragments` of the packet if the packet is a part of a longer message. Later passes
+ * call the function only for this. */
 static tvbuff_t *
 find_message(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -212,10 +215,10 @@ sender_of(const smcr_record_t *record)
     return record->rdma && record->rdma->ground ? record->rdma->src_qpn : 0;
 }
 
-/* Gives the packet to the comparison of capture points, once, in the first pass. Returns whether
- * the packet was captured at another capture point, too, and counts there: then the state does not
- * learn it. `points` NULL: the file has one capture point, and the result is false. A packet with a
- * wrong ICRC is not compared, since any byte of it may be wrong. */
+/* First pass: gives the packet to the comparison of capture points. Returns whether the packet is a
+ * copy, which counts at another capture point: then the state does not learn it. `points` NULL: the
+ * file has one capture point, and the result is false. A packet with a wrong ICRC is not compared,
+ * since any byte of it may be wrong. */
 static bool
 take_at_point(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
 {
@@ -228,8 +231,8 @@ take_at_point(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points
     return points && !packet->roce.has_bad_icrc && smcr_points_take(points, &at_point);
 }
 
-/* Checks the message in the immediate data of an RDMA WRITE against the end of its TCP
- * connection. */
+/* If the WRITE has a message in its immediate data, checks the message against the end of the TCP
+ * connection. smcr_state_packet() has learned the message itself. */
 static void
 learn_immediate(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t *arrival)
 {
@@ -272,8 +275,8 @@ learn_tapped(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *ar
     return true;
 }
 
-/* Learns from a packet that counts at this capture point. Returns whether the packet gets a
- * record. */
+/* Learns from a packet that is no copy of a packet at another capture point. Returns whether the
+ * packet gets a record. */
 static bool
 learn_counting(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
@@ -312,9 +315,9 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 }
 
 /* Later passes: finds the record that the first pass has made. Returns false if the packet has no
- * record. The record also says that the packet has a wrong ICRC, if the first pass alone has
- * checked it (smcr_packet_wants_icrc()). A packet that the kernel has copied (`tapped`, room anck)
- * has no parts to find. */
+ * record. If only the first pass has checked the ICRC (smcr_packet_wants_icrc()) and found it
+ * wrong, sets this in the headers, too. A packet that a tap in a kernel has copied (`tapped`) is
+ * never a part of a message. */
 static bool
 recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -327,13 +330,12 @@ recall_packet(packet_info *pinfo, smcr_packet_t *packet)
         packet->roce.icrc = 1 + SMCR_IB_ICRC_BAD;
     }
     if (!packet->tapped)
-        find_message(pinfo, packet); /* called since it sets `fragments` of the packet, which are
-                                        shown */
+        find_message(pinfo, packet); /* sets `fragments` of the packet, which are shown */
     smcr_record_complete(state, &packet->record);
     return true;
 }
 
-/* Later passes find what the first pass has kept, and learn nothing. */
+/* Later passes find the record of the first pass, and do not change the state. */
 bool
 smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -366,8 +368,8 @@ is_whole_cdc(const smcr_packet_t *packet)
     return is_whole && smcr_wire_llc_type_is_cdc(tvb_get_uint8(packet->payload, 0));
 }
 
-/* The first messages of a sender are checked, too, until one is right: then wrong ones mean
- * something (smcr_senders_trust()). */
+/* The first messages of a sender are checked until one ICRC is right: from then on, a wrong ICRC of
+ * this sender means a corrupt packet (smcr_senders_trust()). */
 bool
 smcr_packet_wants_icrc(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -377,7 +379,8 @@ smcr_packet_wants_icrc(packet_info *pinfo, smcr_packet_t *packet)
            is_doubtful_cdc(pinfo, packet);
 }
 
-/* The packet's own ICRC counts before its sender is judged. Later passes only read. */
+/* The ICRC of this packet is counted first, and the decision about its sender includes it. Later
+ * passes count nothing. */
 void
 smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc)
 {
@@ -397,8 +400,8 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
 /* ---- CLC, the first bytes of the application, and netlink messages of hosts ---- */
 
 /* Returns the layer under which the record of the `nth` message of this kind in the frame is kept.
- * Layers of messages do not meet those of Wireshark's protocols. After TOLD_MAX messages of a frame
- * the layers repeat. */
+ * The layers differ from those of Wireshark's protocols, which RoCE packets have. After TOLD_MAX
+ * messages of a frame the layers repeat. */
 static uint16_t
 layer_of(smcr_packet_layer_t kind, unsigned nth)
 {

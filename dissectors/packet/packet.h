@@ -20,7 +20,8 @@
 
 /* A message or data that a tap in the kernel of a host has copied. */
 typedef struct {
-    const smcr_cdc_t *cdc; /* the message, with the numbers that it has for the state; NULL: data */
+    const smcr_cdc_t *cdc; /* the decoded message, with the numbers that anck/ has given to the
+                              state; NULL: the tap has copied data */
     bool is_smcd;          /* the message has the format of SMC-D */
     bool lacks_before;     /* data that the message announces is missing in the capture */
 } smcr_packet_tapped_t;
@@ -42,8 +43,9 @@ typedef struct {
     smcr_cdc_t cdc;         /* the CDC message that is the payload; set with `has_cdc` */
 } smcr_packet_t;
 
-/* Fills in a new `packet` in the layer that Wireshark dissects now: source and destination come
- * from the addresses in `pinfo`. All other members get the value "not known". */
+/* Fills in a new `packet` in the layer that Wireshark dissects now: the GIDs of source and
+ * destination come from the addresses in `pinfo`. All other members get the value "not known",
+ * mostly 0. */
 void smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet);
 
 /* Whether some of the packet's payload was captured. */
@@ -60,16 +62,17 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
  * SMC-R contains the packet's RDMA connection. */
 bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
 
-/* Decides whether the packet is corrupt, and sets `has_bad_icrc` and `icrc` of its headers. A wrong
- * ICRC means corruption only if earlier packets of the same sender had right ICRCs, because some
- * senders do not compute the ICRC. `icrc`: the result of smcr_roce_check_icrc(). Its status becomes
- * "unverified" if the ICRCs of the sender mean nothing. Called before smcr_packet_learn(). */
+/* Decides whether the packet is corrupt, and sets `has_bad_icrc` and `icrc` of its headers. The
+ * first pass also counts the ICRC for its sender. A wrong ICRC means corruption only if earlier
+ * packets of the same sender had right ICRCs, because some senders do not compute the ICRC. `icrc`:
+ * the result of smcr_roce_check_icrc(). Its status becomes "unverified" if the ICRCs of the sender
+ * mean nothing. Called before smcr_packet_learn(). */
 void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
 /* Whether the ICRC of the packet has to be checked without the preference smcr.check_icrc: in the
  * first pass, for a message that contradicts what is known of its connection, and for the first
- * messages of a sender. Called after the payload is known, and before smcr_packet_learn(). May
- * decode the message for that, and then keeps it in `packet`. */
+ * messages of a sender. Called after the payload is known, and before smcr_packet_learn(). If the
+ * function decodes the message, it stores it in `cdc` of the packet and sets `has_cdc`. */
 bool smcr_packet_wants_icrc(packet_info *pinfo, smcr_packet_t *packet);
 
 /* First pass: returns a smcr_arrival_t, the argument with which the state learns a packet or

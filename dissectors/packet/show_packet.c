@@ -1,9 +1,9 @@
 /* Shows an LLC or CDC message, a part of such a message, or an RDMA WRITE, and the facts that the
- * first pass has learned of the packet. Reassembles messages of several packets; a part is numbered
- * by its PSN.
+ * first pass has learned of the packet. Reassembles messages of several packets; the number of a
+ * part is the distance of its PSN from that of the first packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #include "packet.h"
 
@@ -17,6 +17,7 @@
 
 /* ---- messages in several packets ---- */
 
+/* The messages of several packets, for Wireshark's reassembly. */
 static reassembly_table messages;
 
 static const fragment_items part_items = {
@@ -37,9 +38,10 @@ static const fragment_items part_items = {
 
 /* ---- the key of a message: link, direction, and PSN of its first packet ---- */
 
+/* The key of a message of several packets in `messages`. */
 typedef struct {
-    const smcr_link_t *link;
-    int sender;   /* side of the link group: 0 or 1 */
+    const smcr_link_t *link; /* link of the message */
+    int sender;   /* sender of the message: side of the link group, 0 or 1 */
     uint32_t psn; /* PSN of the first packet of the message */
 } part_key_t;
 
@@ -73,7 +75,8 @@ smcr_packet_parts_register(void)
 }
 
 /* The key of a message is its link, its sender and its first PSN, so messages of two directions
- * never mix. Parts may come in any order: their numbers sort them. */
+ * never mix. Parts may come in any order, since each has its number. A truncated part leaves its
+ * message incomplete. */
 fragment_head *
 smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t *record, bool more)
 {
@@ -87,11 +90,12 @@ smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t
 
 /* ---- packets ---- */
 
+/* What a packet carries; a carried_t without a message has NO_MESSAGE. */
 typedef enum { NO_MESSAGE, CDC_MESSAGE, LLC_MESSAGE } message_kind_t;
 
 /* The message that a packet carries, or whose last part the packet is. */
 typedef struct {
-    message_kind_t kind;
+    message_kind_t kind; /* kind of the message */
     smcr_cdc_t cdc; /* set if `kind` is CDC_MESSAGE */
     smcr_llc_t llc; /* set if `kind` is LLC_MESSAGE */
 } carried_t;
@@ -220,8 +224,9 @@ tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *car
     if (carried && carried->kind == CDC_MESSAGE && !is_discarded_message(&packet->record))
         tap.cdc = &carried->cdc;
     smcr_show_source_port(pinfo, &packet->record, &packet->roce);
-    if (packet->record.order == SMCR_FLOW_IS_ELSEWHERE) /* the packet counts at another capture
-                                                           point, whose frame is reported */
+    if (packet->record.order == SMCR_FLOW_IS_ELSEWHERE) /* a copy: the frame of the other capture
+                                                           point, in which the packet counts, is
+                                                           reported */
         return;
     smcr_tap_packet(pinfo, &tap);
 }
@@ -258,8 +263,8 @@ dissect_application(const smcr_payload_target_t *target, const smcr_packet_t *pa
     smcr_payload_end_stream(target, payload);
 }
 
-/* The application's bytes come last, since its dissectors may throw an exception, which skips all
- * that comes after it. */
+/* The application's bytes are dissected last: a dissector may throw an exception, which skips the
+ * rest of this function. So all facts of SMC-R are shown and reported before. */
 bool
 smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
@@ -306,7 +311,7 @@ text_of_answer(packet_info *pinfo, const smcr_packet_t *packet)
     return packet->roce.opcode == SMCR_RC_ACK ? ", ACK" : "";
 }
 
-/* The item of SMC-R has no bytes: the headers belong to the dissector that has called. */
+/* The item of SMC-R has no bytes: the headers belong to InfiniBand's dissector. */
 void
 smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        const smcr_packet_t *packet)

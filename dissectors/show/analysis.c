@@ -12,7 +12,7 @@
 /* The subtree of the analysis. It is made when its first field is added. */
 typedef struct {
     tvbuff_t *tvb;     /* the bytes of the packet */
-    packet_info *pinfo;
+    packet_info *pinfo; /* the frame */
     proto_tree *tree;  /* parent of the analysis subtree */
     const char *title; /* title of the subtree; NULL: "SMC-R analysis" */
     proto_tree *own;   /* the subtree; NULL: not made yet */
@@ -52,7 +52,8 @@ add_frame(analysis_t *analysis, int hf, uint32_t frame)
     smcr_generated_text(own_tree(analysis), hf, frame, text);
 }
 
-/* Shows the frame of a wait and its duration, as far as they are known. */
+/* Shows the frame of another packet and the time between it and this packet, as far as they are
+ * known. */
 static void
 show_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
@@ -63,7 +64,8 @@ show_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t 
         smcr_generated_time(tree, hf_time, wait->time);
 }
 
-/* Adds the frame of a wait and its duration, if the frame is known. */
+/* Adds the frame of another packet and the time between it and this packet, if the frame is
+ * known. */
 static void
 add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
@@ -71,8 +73,8 @@ add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait
         show_wait(own_tree(analysis), hf_frame, hf_time, wait);
 }
 
-/* Returns a wait with the frame `other`. Its duration is the time from `from` to `to`, both
- * nanoseconds since the epoch. If `to` is before `from`, the duration is not known. */
+/* Returns the time between this packet and the packet of the frame `other`: from `from` to `to`,
+ * both nanoseconds since the epoch. If `to` is before `from`, the time is not known. */
 static smcr_record_wait_t
 wait_for(uint32_t other, uint64_t from, uint64_t to)
 {
@@ -80,8 +82,8 @@ wait_for(uint32_t other, uint64_t from, uint64_t to)
                                 .time = to >= from ? to - from : SMCR_RECORD_NO_TIME};
 }
 
-/* Returns a wait that ends in this packet: the earlier frame `then`, and the time from that frame
- * to this packet. */
+/* Returns the time from the earlier packet `then` to this packet, with the frame of the earlier
+ * one. */
 static smcr_record_wait_t
 wait_since(const analysis_t *analysis, const smcr_when_t *then)
 {
@@ -120,7 +122,8 @@ add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
 }
 
 /* Adds the earlier packet with the same PSN, if this packet is its retransmission or a duplicate
- * made by the network. If this packet only came out of order, adds the packet that overtook it. */
+ * made by the network. If this packet came out of order, adds the packet that overtook it. Also
+ * adds the cause of the step back to which the packet belongs. */
 static void
 add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 {
@@ -140,16 +143,16 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 
 /* ---- numbers that are bounds ---- */
 
-/* "at most " if messages may be missing unnoticed, so that this number of bytes is only a bound;
- * else "". 0 bytes are exact. */
+/* Returns "at most " if messages may be missing unnoticed, so that this number of bytes is only an
+ * upper bound; otherwise "". 0 bytes are exact. */
 static const char *
 at_most(const smcr_record_t *record, uint32_t bytes)
 {
     return bytes && smcr_record_shows_bounds(record) ? "at most " : "";
 }
 
-/* "at least " if messages may be missing unnoticed, so that the free space in the peer's element is
- * only a bound; else "". If no data is unread, the space is exact. */
+/* Returns "at least " if messages may be missing unnoticed, so that the free space in the peer's
+ * RMB element is only a lower bound; otherwise "". If no data is unread, the space is exact. */
 static const char *
 at_least(const smcr_record_t *record)
 {
@@ -188,7 +191,8 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
                    at_most(record, place->element_fill));
     add_number(analysis, hf_smcr_announced_in, place->is_unannounced ? 0 : place->announced_in);
     bool is_discarded = record->discard_proof_frame && *record->discard_proof_frame;
-    if (place->acked && !is_discarded) { /* else its retransmission was acknowledged */
+    if (place->acked && !is_discarded) { /* if the receiver discarded the packet, its retransmission
+                                            was acknowledged */
         uint64_t sent = smcr_capture_when(analysis->pinfo).time;
         smcr_record_wait_t acked = wait_for(place->acked->frame, sent, place->acked->time);
         add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &acked);
@@ -425,8 +429,8 @@ show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 
 /* ---- all packets ---- */
 
-/* Items come in this order for all kinds of packets, so the same thing is always at the same
- * place. */
+/* The items come in this order for all kinds of packets. Goldens and users' eyes rely on the
+ * order. */
 void
 smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                    const smcr_record_t *record, const smcr_ib_headers_t *roce)

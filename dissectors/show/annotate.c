@@ -28,7 +28,8 @@ sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
                                : SMCR_LGR_SIDE_UNKNOWN;
 }
 
-/* All fields that show_ends() adds have to be here. */
+/* The list must have all fields that show_ends() and show_ports() add: otherwise a filter by a
+ * field that is missing here finds nothing. */
 bool
 smcr_show_ends_are_wanted(proto_tree *tree)
 {
@@ -86,7 +87,8 @@ show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
     smcr_generated_hidden_uint(tree, hf_smcr_dstport, conn->port[!sender]);
 }
 
-/* Adds the name of a link as a hidden field, if a filter or table needs it. */
+/* Adds the name of a link as the hidden field smcr.endpoint, if a filter or table needs this
+ * field. */
 static void
 show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
 {
@@ -134,7 +136,7 @@ begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
 }
 
 /* Shows the TCP connection: its number, and the addresses and ports of client and server as hidden
- * fields for filters. Without known roles only the ports are shown. */
+ * fields for filters. If it is not known which end is the client, only the ports are added. */
 static void
 show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends, int sender)
 {
@@ -155,8 +157,8 @@ static void
 show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     const struct {
-        int hf;
-        uint32_t frame;
+        int hf;         /* field with the frame of the message */
+        uint32_t frame; /* frame of the message; 0: not captured */
     } messages[] = {{hf_smcr_confirm_in, conn->confirm_frame},
                     {hf_smcr_accept_in, conn->accept_frame},
                     {hf_smcr_proposal_in, conn->proposal_frame}};
@@ -202,8 +204,8 @@ show_naming(proto_tree *tree, const smcr_socket_t *socket)
             proto_tree_add_item(tree, hf_smcr_named_by_file, NULL, 0, 0, ENC_NA));
 }
 
-/* Shows all fields of a connection below its line. Each field stands in the list of
- * smcr_annotate_conn(), too: otherwise a filter by this field alone finds nothing. */
+/* Shows all fields of a connection below its line. A field that is added here must also be in the
+ * list of smcr_annotate_conn(): otherwise a filter by this field alone finds nothing. */
 static void
 show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -226,7 +228,7 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
                                   smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-static unsigned conns_shown; /* number of connections shown since Wireshark was started */
+static unsigned conns_shown; /* see smcr_annotate_conns_shown() */
 
 unsigned
 smcr_annotate_conns_shown(void)
@@ -234,8 +236,9 @@ smcr_annotate_conns_shown(void)
     return conns_shown;
 }
 
-/* A field that show_conn() adds has to be in `fields`, or be one of smcr_show_ends_are_wanted():
- * else a filter that needs only this field does not find it. */
+/* `fields` must have all fields that show_conn() adds, except those of smcr_show_ends_are_wanted():
+ * otherwise a filter by a field that is missing here finds nothing. The item of the connection is
+ * added in either case. */
 void
 smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -270,7 +273,8 @@ smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr
     smcr_item_raise(pinfo, item, &ei_smcr_fallback);
 }
 
-/* Marks an item as generated. Hides the item if the packet's headers already show its value. */
+/* Marks an item as generated. `in_headers`: the packet's headers already show its value, so the
+ * item is hidden, too. */
 static void
 hide_if(bool in_headers, proto_item *item)
 {
@@ -279,8 +283,9 @@ hide_if(bool in_headers, proto_item *item)
         proto_item_set_hidden(item);
 }
 
-/* Shows the GID of a queue pair. Also adds number and GID to the hidden fields that are for the
- * queue pairs of both sender and receiver, so that filters find either of them. */
+/* Shows the GID of a queue pair. Also adds number and GID as the hidden fields smcr.qpn and
+ * smcr.gid, which both ends have: a filter by one of them finds the queue pair as sender or
+ * receiver. */
 static void
 show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_headers)
 {
@@ -378,8 +383,9 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
 }
 
 /* Shows the time since the SYN of the connection, and since its last frame before this frame, for
- * filters and columns. The first is not shown if the SYN is not captured. Shows nothing if the
- * connection starts mid-connection, because earlier frames of the connection may not be known. */
+ * filters and columns. The time since the SYN is not shown if the SYN is not captured. Shows
+ * nothing if the connection starts mid-connection, because earlier frames of the connection may not
+ * be known. */
 static void
 show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -394,7 +400,7 @@ show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *reco
             smcr_generated_time(tree, hf_smcr_time_delta, record->conn_idle_time - 1));
 }
 
-/* The fields are hidden: TCP shows the ends of the segment itself. */
+/* The fields of the ends are hidden: TCP shows the ends of the segment itself. */
 proto_item *
 smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
@@ -438,7 +444,8 @@ show_exchanges(proto_tree *tree, const smcr_record_t *record)
 
 /* ---- all fields of a record ---- */
 
-/* Adds what is known of the packet's connection, link and exchanges, and how it fared. */
+/* Adds the fields of the packet's connection, link and exchanges, and the analysis of the
+ * packet. */
 static void
 show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
             const smcr_ib_headers_t *roce)
@@ -457,8 +464,8 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
 }
 
 /* Writes into the Info column how many bytes a CDC message announces (Len), and how much free space
- * it offers (Win). An RDMA WRITE whose immediate data are the message has its length there
- * already. */
+ * it offers (Win). If the message is the immediate data of an RDMA WRITE, smcr_info_begin() has
+ * already written the length of the WRITE. */
 static void
 say_cdc(packet_info *pinfo, const smcr_record_t *record)
 {

@@ -20,8 +20,8 @@ find_note(const packet_info *pinfo, smcr_points_note_t *note)
     return smcr_points_note(points, pinfo->num, note);
 }
 
-/* Shows a delay, nanoseconds. The delay is negative if the offset between the clocks of the points
- * is not known exactly. */
+/* Shows a delay, nanoseconds. The delay may be negative, since the offset between the clocks of the
+ * points is known with an error only. */
 static void
 show_delay(proto_tree *tree, int64_t delay)
 {
@@ -35,19 +35,19 @@ show_delay(proto_tree *tree, int64_t delay)
     proto_item_set_generated(proto_tree_add_time(tree, hf_smcr_point_delay, NULL, 0, 0, &time));
 }
 
-/* Shows nothing that smcr_show_points() shows. */
+/* If a note is known, smcr_show_points() shows the frame of the copy, so nothing is shown here. */
 void
 smcr_show_translated(packet_info *pinfo, proto_tree *tree)
 {
     uint32_t original = smcr_translation_original(pinfo);
     smcr_points_note_t note;
 
-    if (original && !find_note(pinfo, &note)) /* smcr_show_points() shows the copy, too */
+    if (original && !find_note(pinfo, &note))
         smcr_generated_uint(smcr_generated_tree(tree, hf_smcr_point, ett_smcr_point, NULL),
                             hf_smcr_point_other, original);
 }
 
-/* No field has bytes of this frame: all are generated. */
+/* All fields are generated: none has bytes of this frame. */
 void
 smcr_show_points(packet_info *pinfo, proto_tree *tree)
 {

@@ -73,8 +73,8 @@ smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *link)
 #define NOBODY UINT32_MAX /* source port that InfiniBand's dissector sets if it does not know the
                              sender */
 
-/* The order is that of certainty: headers before the link, and the link before what fabric/ has
- * found out. */
+/* The most certain source comes first: the headers, then the link, then the flow that fabric/ has
+ * found. */
 smcr_show_source_t
 smcr_show_source(const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -98,7 +98,7 @@ smcr_show_no_source_port(packet_info *pinfo)
         pinfo->srcport = 0;
 }
 
-/* Called in every pass: the columns are made anew each time. */
+/* Has to be called in every pass, since pinfo is new in each. */
 void
 smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
                       const smcr_ib_headers_t *roce)

@@ -98,7 +98,7 @@ told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
                               fallback->peer_code);
 }
 
-/* Each kind of fallback has one function, which knows the words for its evidence.
+/* The texts name the evidence of the fallback, and no cause that the capture does not prove.
  * SMCR_FALLBACK_NO_CLC is the default. */
 const char *
 smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
@@ -117,8 +117,7 @@ smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallba
     }
 }
 
-/* The tap gets a record without a packet, since TCP carries the frame. A Decline has its own text
- * in the Info column. */
+/* The tap gets an empty record with the direction of the frame, since TCP carries the frame. */
 void
 smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
@@ -126,8 +125,8 @@ smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
     proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, NULL, 0, 0, reason);
 
     proto_item_set_generated(item);
-    /* The remark is written before the text of TCP or of the application. The text of a Decline
-     * shows the fallback without a remark. */
+    /* The remark is put before the text of TCP or of the application. A Decline gets no remark,
+     * since its own text shows the fallback. */
     if (conn->fallback.kind == SMCR_FALLBACK_NO_OPTION)
         col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[No SMC-R option] ");
     else if (conn->fallback.kind != SMCR_FALLBACK_DECLINED)

@@ -71,8 +71,8 @@ smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
     return item;
 }
 
-/* The item has no bytes, so that no bytes are marked in the window: its value does not stand in the
- * packet at one place. */
+/* The item has no bytes. So Wireshark's window marks no bytes of the packet when the user selects
+ * the item. */
 proto_tree *
 smcr_generated_tree(proto_tree *tree, int hf, int ett, const char *text)
 {

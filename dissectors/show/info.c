@@ -37,9 +37,9 @@ is_of_window(smcr_event_id_t id)
     }
 }
 
-/* Whether the event is a breach in a link group whose TCP and RoCE packets were stamped by two
- * clocks that differ. Then the capture does not show the order of TCP and RoCE packets. It is not
- * known which breaches depend on that order, so no breach of the group is shown. */
+/* Whether the event is a breach in a link group whose TCP and RoCE packets have times of two clocks
+ * that differ. Then the capture does not show the order of TCP and RoCE packets, on which a breach
+ * may depend. So no breach of the group is shown. */
 static bool
 is_of_order(const smcr_record_t *record, const smcr_event_t *event)
 {
@@ -51,9 +51,9 @@ is_of_order(const smcr_record_t *record, const smcr_event_t *event)
 
 /* Whether the event is shown. 1. Events of the receiver's window are shown if the capture has all
  * packets of the reader. 2. An event with a deferred check is shown only in the second pass, and
- * only if later packets confirm the event. 3. "Peer silent" is also shown in the first pass; the
- * second pass does not show it if later packets disprove it. 4. A breach is not shown if a later
- * packet has shown that TCP and RoCE have times of two clocks. */
+ * only if later packets confirm the event. 3. Exception: "Peer silent" is also shown in the first
+ * pass, and in the second pass only if later packets confirm it. 4. A breach is not shown if a
+ * later packet has shown that TCP and RoCE have times of two clocks. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
@@ -114,8 +114,8 @@ has_ports(const smcr_record_t *record)
     return record->conn && record->conn->conversation && record->direction >= 0;
 }
 
-/* Begins the Info column with the ports of the TCP connection as names, which Wireshark's own
- * function writes. Other texts without names are written faster, into a buffer. */
+/* Begins the Info column with the ports of the TCP connection as names of services, by Wireshark's
+ * own function. put_owner() writes ports as numbers, which is faster. */
 static void
 begin_with_names(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -127,9 +127,10 @@ begin_with_names(packet_info *pinfo, const smcr_record_t *record)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* Writes what the packet belongs to, for the Info column: the ports, if the TCP connection and the
- * packet's direction are known, the sender's port first: "54558 -> 8080 "; if not, the number of
- * the connection; if the connection is not known, the number of the link. */
+/* Writes the connection of the packet, for the Info column. If the TCP connection and the packet's
+ * direction are known: the ports, the sender's port first, as "54558 -> 8080 ". Otherwise the
+ * number of the connection, as "Connection 3: ". If the connection is not known: the number of the
+ * link, as "Link 1: ", or nothing. */
 static void
 put_owner(smcr_quick_text_t *to, const smcr_record_t *record)
 {
@@ -184,7 +185,7 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
         col_add_str(pinfo->cinfo, COL_INFO, text);
 }
 
-/* Trouble comes before all other text, as for a CDC message. */
+/* As for a CDC message, "[Writer blocked]" and "[Abort]" are put before all other text. */
 void
 smcr_info_immediate(packet_info *pinfo, uint32_t immediate, const smcr_cdc_t *cdc)
 {
@@ -207,8 +208,8 @@ smcr_info_immediate(packet_info *pinfo, uint32_t immediate, const smcr_cdc_t *cd
 
 /* ---- trouble ---- */
 
-/* Returns why the sender has retransmitted the packet; NULL: not known, or the event is no
- * retransmission. */
+/* Returns the cause of the retransmission that the event reports; NULL: the cause is not known, or
+ * the event reports no retransmission. */
 static const char *
 resend_cause(const smcr_record_t *record, smcr_event_id_t event)
 {
@@ -272,7 +273,8 @@ may_have_trouble(const smcr_record_t *record, bool is_overtaken)
     return record->events || record->gap_frame || record->ce || is_overtaken;
 }
 
-/* Called after the text of the packet was written. The fence keeps the trouble in front of it. */
+/* Called after the text of the packet was written, since the words are put before it. The fence
+ * keeps them if another dissector clears the column. */
 void
 smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -322,9 +324,9 @@ append_words(packet_info *pinfo, const char *words)
 }
 
 /* Puts "[NAK: reason] " before all other text of the Info column, and "refuses frame 7" at its end.
- * If the capture has no packet with the PSN of the NAK, the end is "refuses PSN 1234". `verb`: what
- * the receiver does with the packet. If InfiniBand's dissector has written the reason, too, its
- * text is replaced. */
+ * If the capture has no packet with the PSN of the NAK, the end is "refuses PSN 1234". `verb`: such
+ * as "refuses" or "expects". If InfiniBand's dissector has written the reason, too, its text is
+ * replaced. */
 static void
 add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
             const char *reason, const char *verb)
@@ -373,8 +375,8 @@ set_cnp(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t
         col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u", ce_frame);
 }
 
-/* Adds to the Info column which frame the packet acknowledges. Without a time the packet is a
- * duplicate. */
+/* Adds to the Info column which frame the packet acknowledges. If the acknowledgement has no time,
+ * an earlier packet has acknowledged the same: "duplicate" is added. */
 static void
 add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_headers_t *roce)
 {
@@ -388,7 +390,8 @@ add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_hea
     append_words(pinfo, text);
 }
 
-/* One packet may be several of these; the first one that applies is said. */
+/* If a packet is several of these, only the first is written: CNP, NAK, RNR NAK,
+ * acknowledgement. */
 void
 smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {

@@ -9,7 +9,8 @@
 
 #include "wire/wire.h"
 
-/* Appends the first `length` bytes of `more`. */
+/* Appends the first `length` bytes of `more`. If they do not all fit, appends the whole UTF-8
+ * characters that fit, and leaves no room for later texts. */
 static void
 put_bytes(smcr_quick_text_t *text, const char *more, size_t length)
 {

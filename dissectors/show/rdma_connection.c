@@ -1,8 +1,9 @@
 /* Shows the subtree "RDMA connection": its queue pairs, the state of its communication management
  * (InfiniBand 12), and the analysis of the packet.
  *
- * The values of communication management are those at the time of the packet. The reverse flow and
- * the source queue pair are those of the whole capture, since they do not change.
+ * The states of communication management are those at the time of the packet. Reverse flow and
+ * source queue pair are taken from the flow, which later packets may complete: once known, they do
+ * not change.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -10,15 +11,16 @@
 
 #include "generated.h"
 
+/* Whether the packet is a message of communication management whose connection is known. */
 static bool
 is_cm_message(const smcr_record_t *record)
 {
     return record->kind == SMCR_RECORD_CM && record->cm;
 }
 
-/* Returns the line of the subtree: the queue pairs. Messages of communication management all go
- * from queue pair 1 to queue pair 1. So their line has the connection and the type of the message
- * instead. */
+/* Returns the label of the subtree: the queue pairs of the packet. A message of communication
+ * management goes from queue pair 1 to queue pair 1. So its label has the connection and the type
+ * of the message instead. */
 static const char *
 subtree_title(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
          const smcr_show_source_t *source)
@@ -115,7 +117,7 @@ show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *recor
                        smcr_cm_first_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP));
 }
 
-/* A SIDR_REP refuses by its status, a REJ by its reason: the codes are not the same. */
+/* A REJ refuses by its reason, a SIDR_REP by its status. The two have different codes. */
 const char *
 smcr_show_rejection(const smcr_record_cm_t *note)
 {

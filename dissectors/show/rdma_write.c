@@ -44,7 +44,7 @@ show_place(proto_tree *tree, const smcr_record_t *record)
     }
     if (piece.known)
         smcr_generated_uint64(tree, hf_smcr_stream_offset, piece.position);
-    /* the piece's `rewritten` counts only if the receiver has taken in the packet */
+    /* bytes were rewritten only if the receiver has accepted the packet */
     if (piece.rewritten && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_generated_uint(tree, hf_smcr_stream_rewritten, piece.rewritten);
     if (piece.gap && !smcr_place_rare(place)->gap_is_captured)
@@ -59,7 +59,7 @@ static void
 show_immediate_flags(proto_tree *tree, const smcr_cdc_immediate_t *read)
 {
     static const struct {
-        const int *hf;
+        const int *hf; /* field of the flag */
         bool is_state; /* the flag is in byte 25 of a CDC message; false: in byte 24 */
     } flags[] = {
 #define SMCR_CDC_FLAG(name, mask, field, words) {&hf_smcr_cdc_##field, false},
@@ -73,7 +73,8 @@ show_immediate_flags(proto_tree *tree, const smcr_cdc_immediate_t *read)
                                    flags[i].is_state ? read->state : read->flags));
 }
 
-/* Shows the immediate data, which are a message of the packet's connection. */
+/* Shows the immediate data, which ANCK sends in place of a CDC message of the packet's connection.
+ * Reserved bits that are set raise an expert item. */
 static void
 show_immediate(packet_info *pinfo, proto_tree *tree, uint32_t immediate)
 {
@@ -133,8 +134,8 @@ show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib
         show_immediate(pinfo, below, roce->immediate);
 }
 
-/* smcr.data_in and the expert item are made for each packet, the other fields only if a filter,
- * column or tree needs one. */
+/* smcr.data_in and the expert item are added for each packet. The other fields are added only if a
+ * filter, column or tree needs one of the protocol. */
 proto_tree *
 smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                      const smcr_ib_headers_t *roce, const smcr_record_t *record)

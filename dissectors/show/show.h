@@ -25,9 +25,9 @@ void smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
  * sender: 0 client, 1 server, or SMCR_LGR_SIDE_UNKNOWN. */
 void smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender);
 
-/* For a TCP segment without a CLC message: shows the number of the connection, and adds below
- * `tree` the hidden fields that Wireshark's tables Conversations and Endpoints need. Returns the
- * item of the connection's number. */
+/* For a TCP segment without a CLC message: shows the number of the connection below `tree`. If
+ * Wireshark's tables Conversations and Endpoints need hidden fields (smcr_show_ends_are_wanted()),
+ * adds these, too. Returns the item of the connection's number. */
 proto_item *smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                                   const smcr_conn_t *conn);
 
@@ -35,9 +35,9 @@ proto_item *smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree 
  * Endpoints need. */
 bool smcr_show_ends_are_wanted(proto_tree *tree);
 
-/* Returns how often smcr_annotate_conn() and smcr_annotate_segment() have been called. A caller
- * compares the number before and after another dissector to find out whether that dissector has
- * shown a connection. */
+/* Returns how often smcr_annotate_conn() and smcr_annotate_segment() have been called since
+ * Wireshark was started. A caller compares the number before and after another dissector to find
+ * out whether that dissector has shown a connection. */
 unsigned smcr_annotate_conns_shown(void);
 
 /* Shows all facts in the record, below `tree`, and raises the expert items of the record's events
@@ -60,7 +60,7 @@ void smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in
  * confirm is shown only in the second pass. */
 void smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
 
-/* Returns the expert item that reports the event. */
+/* Returns the expert item with the name of the event. */
 const expert_field *smcr_show_event_expert(const smcr_event_t *event);
 
 /* Returns the text of the reason for which an RDMA-CM message refuses a connection; NULL: the
@@ -115,9 +115,9 @@ void smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
 
 /* ---- the Info column ----
  *
- * Order of the texts in the Info column: 1. trouble in brackets, such as "[Retransmission]", as in
- * TCP; 2. the connection of the packet; 3. the message, written by message/; 4. the packet that an
- * acknowledgement answers. */
+ * Order of the texts in the Info column: 1. trouble: words in brackets, such as "[Retransmission]",
+ * as in TCP; 2. the connection of the packet; 3. the message, written by message/; 4. the packet
+ * that an acknowledgement answers. */
 
 /* Returns the name of the protocol of a packet: "SMC-R", or "SMC-D" if a tap has copied it. */
 static inline const char *
@@ -127,8 +127,9 @@ smcr_show_protocol(const smcr_record_t *record)
 }
 
 /* Whether the offset of a WRITE in the RMB element, and its position in the stream, may be shown.
- * Those of data from a tap are assumed: not if they have proved to be uncertain, or count from the
- * first captured byte. */
+ * False in two cases, which only data from the tap of a host have: later packets have shown that
+ * the position is not known; or positions count from the first captured byte, and not from the
+ * beginning of the stream. */
 static inline bool
 smcr_show_knows_place(const smcr_record_t *record)
 {
@@ -186,15 +187,15 @@ typedef struct {
     uint8_t known_from; /* evidence that proves the queue pair, enum smcr_ground */
 } smcr_show_source_t;
 
-/* Returns the queue pair that sends a packet. Sources in this order: the headers of a datagram, the
- * link in the record, the flow of fabric/peers in the record. */
+/* Returns the queue pair that sends a packet. Asks in this order: the headers of a datagram, the
+ * link in the record, the flow of fabric/peers in the record. The first that has the queue pair
+ * decides. */
 smcr_show_source_t smcr_show_source(const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
 /* Sets pinfo->srcport, which columns, flow graphs and conversations show, to the number of the
- * sending queue pair. If the plugin does not know it, the number that InfiniBand's dissector has
- * found stays; 0: neither knows it. Otherwise they would show 4294967295, which InfiniBand's
- * dissector sets, or its low 16 bits, 65535. Called after InfiniBand's dissector, which uses the
- * source port itself. */
+ * sending queue pair. If the plugin does not know this number, the number that InfiniBand's
+ * dissector has found stays. If InfiniBand's dissector does not know it either, sets 0 in place of
+ * its value 4294967295. Called after InfiniBand's dissector, which uses the source port itself. */
 void smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
                            const smcr_ib_headers_t *roce);
 
@@ -279,18 +280,21 @@ void smcr_tap_add(int tap, smcr_tap_queue_t queue);
 /* Gets packets as a listener of SMCR_TAP does, and also in the first of two passes (tshark -2), in
  * which Wireshark calls no listeners. */
 typedef struct {
-    bool (*wants_frame)(const packet_info *pinfo); /* returns whether the observer wants the packets
-                                                      of this frame */
+    bool (*wants_frame)(const packet_info *pinfo); /* whether the observer wants the packets of this
+                                                      frame */
     void (*take_packet)(packet_info *pinfo, const smcr_tap_t *packet); /* takes one packet */
 } smcr_tap_observer_t;
 
-/* Sets the observer of the tap. Called once, when protocols register. */
+/* Sets the observer of the tap; `with` is kept, not copied. Called once, when protocols
+ * register. */
 void smcr_tap_observe(const smcr_tap_observer_t *with);
 
 /* Returns whether any of the taps has a listener, or the observer wants the frame. */
 bool smcr_tap_has_listener(const packet_info *pinfo);
 
-/* Passes a packet to the listeners of all taps. Copies nothing if there is no listener. */
+/* Passes a packet to the observer and to the listeners of all taps. They get a copy of `packet` and
+ * of the structs that it points to, which lives until the frame has been dissected; `clc` to
+ * `segment` of the caller may live on its stack. Copies nothing if there is no listener. */
 void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);
 
 /* Passes a TCP segment to the listeners of all taps. Does nothing if an ICMP error quotes the

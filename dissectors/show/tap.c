@@ -9,10 +9,10 @@
 
 /* The plugin's taps; set when protocols register. */
 static struct {
-    int tap;
-    smcr_tap_queue_t queue;
+    int tap;                /* number of the tap */
+    smcr_tap_queue_t queue; /* see smcr_tap_add(); NULL: listeners get an smcr_tap_t */
 } taps[3];
-static unsigned tap_count;
+static unsigned tap_count; /* number of elements used in `taps` */
 
 void
 smcr_tap_add(int tap, smcr_tap_queue_t queue)
@@ -22,7 +22,7 @@ smcr_tap_add(int tap, smcr_tap_queue_t queue)
     taps[tap_count++].queue = queue;
 }
 
-static const smcr_tap_observer_t *observer;
+static const smcr_tap_observer_t *observer; /* see smcr_tap_observe(); NULL: none */
 
 void
 smcr_tap_observe(const smcr_tap_observer_t *with)
@@ -65,7 +65,7 @@ copy_packet(const packet_info *pinfo, const smcr_tap_t *packet)
     return kept;
 }
 
-/* The record is empty: TCP carries the segment. */
+/* The record is empty, since TCP carries the segment. `record` of the tap must not be NULL. */
 void
 smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment)
 {
@@ -76,7 +76,7 @@ smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment)
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .segment = segment});
 }
 
-/* At most one copy is made. Listeners may use it until the frame has been dissected. */
+/* All listeners get the same copy, made when the first one is found. */
 void
 smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {
