@@ -30,6 +30,7 @@
 #include "wire/wire.h"
 
 enum {
+    /* offsets of the members of the header; RESERVED_AT: of the reserved bytes */
     MAGIC_AT = 0, VERSION_AT = 4, SMC_VERSION_AT = 5, MODE_AT = 6, TYPE_AT = 7, LENGTH_AT = 8,
     RESERVED_AT = 10,
     HEADER_MIN = 12,     /* length of the members before the reserved bytes, rounded up to a
@@ -50,8 +51,8 @@ static struct {
                                smcr_wire_anck_kind */
 } known;
 
-static dissector_handle_t handle;
-static heur_dtbl_entry_t *heuristic;
+static dissector_handle_t handle; /* handle of dissect() */
+static heur_dtbl_entry_t *heuristic; /* the heuristic for UDP, which users can disable */
 
 /* What the first pass has learned of a packet, for all passes. */
 typedef struct {
@@ -60,7 +61,8 @@ typedef struct {
     bool is_assumed;        /* `header_length` was not known when the packet came, and is assumed */
     uint8_t part_count;     /* number of `parts`; 0: the content is a duplicate, or its place in
                                the streams is not known */
-    uint8_t notice;         /* what is to be said of the content, smcr_tapped_notice_t */
+    uint8_t notice;         /* why the content has no place, or what the user has to know of it:
+                               smcr_tapped_notice_t */
     int raw_offset;         /* offset in the frame, or in decrypted data of the frame, bytes: which
                                packet of the frame was learned */
     smcr_cdc_t cdc;         /* the message, with the numbers that the state has computed for it */
@@ -72,16 +74,18 @@ typedef struct {
 
 /* A packet while it is dissected. */
 typedef struct {
-    tvbuff_t *tvb;
-    packet_info *pinfo;
+    tvbuff_t *tvb; /* the packet: UDP's payload */
+    packet_info *pinfo; /* the frame */
     proto_tree *tree;       /* tree of the frame */
     proto_tree *below;      /* subtree of the header */
-    const kept_t *kept;
-    tvbuff_t *content;      /* NULL: the packet ends with its header */
+    const kept_t *kept; /* what the first pass has learned of the packet */
+    tvbuff_t *content;      /* the bytes after the header; NULL: none is captured */
 } display_t;
 
 /* ---- the header ---- */
 
+/* Whether the packet begins with the magic number, and all members of the header before the
+ * reserved bytes are captured. */
 static bool
 is_anck(tvbuff_t *tvb)
 {
@@ -89,13 +93,14 @@ is_anck(tvbuff_t *tvb)
            tvb_get_ntohl(tvb, MAGIC_AT) == SMCR_WIRE_ANCK_MAGIC;
 }
 
+/* Whether the content is of SMC-D; false: of SMC-R. */
 static bool
 is_smcd(tvbuff_t *tvb)
 {
     return tvb_get_uint8(tvb, MODE_AT) == SMCR_WIRE_ANCK_SMCD;
 }
 
-/* Number of bytes of a message. */
+/* Returns the number of bytes that a CDC message has in this packet's mode. */
 static unsigned
 message_length(tvbuff_t *tvb)
 {
@@ -109,8 +114,8 @@ are_zero(tvbuff_t *tvb, unsigned from, unsigned end)
     return tvb_captured_length(tvb) >= end && !smcr_layout_has_bits(tvb, from, end - from);
 }
 
-/* Length of the header if the content is a message; 0: the content cannot be a message, or the
- * header is truncated. */
+/* Returns the length that the header has if the content is a message, bytes; 0: the content cannot
+ * be a message, or the header is truncated. */
 static unsigned
 header_before_message(tvbuff_t *tvb)
 {
@@ -159,14 +164,15 @@ kind_of(tvbuff_t *tvb, uint8_t type)
     return another_has(type, SMCR_WIRE_ANCK_DATA) ? SMCR_WIRE_ANCK_MESSAGE : SMCR_WIRE_ANCK_UNKNOWN;
 }
 
-/* The length of the header to assume, from the reserved bytes of one packet. */
+/* Returns the length of the header to assume while no message has shown it, bytes. */
 static unsigned
 assumed_length(tvbuff_t *tvb)
 {
     return are_zero(tvb, RESERVED_AT, HEADER_USUAL) ? HEADER_USUAL : HEADER_MIN;
 }
 
-/* First pass: learns the header of the packet. */
+/* First pass: learns the kind of the content and the length of the header, and stores both in
+ * `kept` and `known`. The first message of the file shows the length for all later packets. */
 static void
 learn_header(tvbuff_t *tvb, kept_t *kept)
 {
@@ -182,7 +188,7 @@ learn_header(tvbuff_t *tvb, kept_t *kept)
 
 /* ---- learn ---- */
 
-/* The content of the packet; NULL: none of it is captured. */
+/* Returns the content of the packet; NULL: none of it is captured. */
 static tvbuff_t *
 content_of(tvbuff_t *tvb, unsigned header_length)
 {
@@ -190,7 +196,7 @@ content_of(tvbuff_t *tvb, unsigned header_length)
                ? tvb_new_subset_remaining(tvb, (int)header_length) : NULL;
 }
 
-/* Decodes a message. */
+/* Decodes the message `content` of the packet `tvb` into `cdc`, without showing anything. */
 static void
 decode(tvbuff_t *tvb, tvbuff_t *content, packet_info *pinfo, smcr_cdc_t *cdc)
 {
@@ -200,7 +206,8 @@ decode(tvbuff_t *tvb, tvbuff_t *content, packet_info *pinfo, smcr_cdc_t *cdc)
         smcr_cdc_decode(content, pinfo, cdc);
 }
 
-/* First pass: learns from the message of a packet. */
+/* First pass: lets the state order the message among the packets of its connection, and stores the
+ * result in `kept`. */
 static void
 learn_message(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet, kept_t *kept)
 {
@@ -213,7 +220,8 @@ learn_message(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
     kept->notice = (uint8_t)verdict.notice;
 }
 
-/* First pass: learns where the content lies in the streams of its connection. */
+/* First pass: learns where the content lies in the streams of its connection, and stores the places
+ * in `kept`. `kept->kind` is known. */
 static void
 learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept)
 {
@@ -344,7 +352,8 @@ show_header(display_t *shown)
     show_learned(shown);
 }
 
-/* What the Info column says of content without a place; "": nothing. */
+/* Returns the text for the Info column why the content has no place in a stream; "": its kind is
+ * not known. */
 static const char *
 copy_text(const kept_t *kept)
 {
@@ -355,8 +364,8 @@ copy_text(const kept_t *kept)
     return kept->kind ? ", duplicate" : "";
 }
 
-/* Shows content that belongs to no place of a stream: a duplicate, or content of an unknown
- * kind. */
+/* Shows content that has no place in a stream, as bytes: a duplicate, content out of order, or
+ * content of an unknown kind. */
 static void
 show_bytes(const display_t *shown)
 {

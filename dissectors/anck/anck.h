@@ -7,8 +7,8 @@
 
 #pragma once
 
-/* Has the module forget, whenever a file is opened, what it has learned of the tap's packets.
- * Called once, when protocols register. */
+/* Registers the dissector. Whatever it learns of the tap's headers is valid for one file, and is
+ * reset before the next one. Called once, when protocols register. */
 void smcr_anck_register(void);
 
 /* Registers the heuristic for UDP; called once, after all protocols have registered. */

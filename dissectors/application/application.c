@@ -1,9 +1,9 @@
 /* The first bytes of messages. Recognises errors of HTTP/1 (RFC 9112, 4), TLS (RFC 5246, 7.2),
- * MySQL (ERR_Packet), PostgreSQL (ErrorResponse) and Redis (RESP simple errors). Each test needs
- * enough bytes that data of another kind hardly passes it.
+ * MySQL (ERR_Packet), PostgreSQL (ErrorResponse) and Redis (RESP simple errors). Each test compares
+ * so many bytes that data of another protocol passes it very rarely.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #include "application.h"
 
@@ -40,7 +40,7 @@ http_status(const uint8_t *bytes, uint32_t length)
 /* Classes of status codes of HTTP that are errors (RFC 9110, 15): the first digit. */
 enum { CLIENT_ERRORS = 4, SERVER_ERRORS = 5 };
 
-/* A status line with a status code of 400 to 599. */
+/* Whether the message is a status line of HTTP/1 with a status code of 400 to 599. */
 static bool
 is_http_error(const uint8_t *bytes, uint32_t length)
 {
@@ -51,7 +51,8 @@ is_http_error(const uint8_t *bytes, uint32_t length)
 
 #define TLS_ALERT "\x15\x03" /* type 21 of a TLS record, and version 3.x */
 
-/* A TLS record with one alert of level "fatal": type 21, version 3.x, length 2, level 2. */
+/* Whether the message is a TLS record with one alert of level "fatal": type 21, version 3.x, length
+ * 2, level 2. */
 static bool
 is_tls_alert(const uint8_t *bytes, uint32_t length)
 {
@@ -61,14 +62,16 @@ is_tls_alert(const uint8_t *bytes, uint32_t length)
            memcmp(&bytes[3], alert, sizeof alert) == 0;
 }
 
-/* A packet of MySQL: length (3 bytes), number, 0xff, error code (2 bytes), '#', SQL state. */
+/* Whether the message is an error packet of MySQL: length (3 bytes, below 65536), number, 0xff,
+ * error code (2 bytes), '#', SQL state. */
 static bool
 is_mysql_error(const uint8_t *bytes, uint32_t length)
 {
     return length >= 13 && bytes[4] == 0xff && bytes[7] == '#' && bytes[2] == 0;
 }
 
-/* A message of PostgreSQL: 'E', length (4 bytes), 'S' and the severity. */
+/* Whether the message is an error of PostgreSQL: 'E', length (4 bytes), 'S' and the severity, one
+ * of three. */
 static bool
 is_postgresql_error(const uint8_t *bytes, uint32_t length)
 {
@@ -82,7 +85,7 @@ is_postgresql_error(const uint8_t *bytes, uint32_t length)
     return false;
 }
 
-/* A simple error of RESP: "-", a word of the server, a space. */
+/* Whether the message is a simple error of RESP: "-", one of the error words of Redis, a space. */
 static bool
 is_redis_error(const uint8_t *bytes, uint32_t length)
 {
@@ -100,7 +103,8 @@ is_redis_error(const uint8_t *bytes, uint32_t length)
 
 /* The errors, and the function that recognises each of them. */
 static const struct {
-    smcr_application_error_t error;
+    smcr_application_error_t error; /* the error */
+    /* whether the message reports this error; arguments as in smcr_application_error_of() */
     bool (*is_error)(const uint8_t *bytes, uint32_t length);
 } errors[] = {
     {{"HTTP status 400 or above", "http.response.code >= 400"}, is_http_error},
@@ -131,8 +135,8 @@ smcr_application_error_with_filter(const char *filter)
     return NULL;
 }
 
-/* If the bytes begin with several rows, the last row counts. The status code of HTTP replaces the
- * name of its row. */
+/* If several rows of the table fit, the last one counts. If the answer has a status code of HTTP,
+ * the code replaces the name of the row. */
 void
 smcr_application_name_answer(const uint8_t *bytes, uint32_t length,
                              char answer[SMCR_APPLICATION_ANSWER_LENGTH])
@@ -185,8 +189,9 @@ mysql_length(const uint8_t *bytes)
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16;
 }
 
-/* A packet of MySQL with number 0 and COM_QUERY or COM_STMT_PREPARE, and the beginning of
- * a statement of SQL. The length in the header is at least that of the captured bytes. */
+/* Whether the message is a packet of MySQL with number 0, the command COM_QUERY or
+ * COM_STMT_PREPARE, and the beginning of a statement of SQL. The captured bytes must not be longer
+ * than the header says. */
 static bool
 is_mysql_query(const uint8_t *bytes, uint32_t length)
 {
@@ -200,8 +205,8 @@ is_mysql_query(const uint8_t *bytes, uint32_t length)
     return is_sql(text + skipped, length - (MYSQL_HEADER + 1) - skipped);
 }
 
-/* The greeting of a server of MySQL: a packet with number 0, version 10 of the protocol, and the
- * version of the server: "8.0.36". */
+/* Whether the message is the greeting of a MySQL server: a packet with number 0, version 10 of the
+ * protocol, and the version of the server: "8.0.36". */
 static bool
 is_mysql_greeting(const uint8_t *bytes, uint32_t length)
 {
@@ -221,8 +226,8 @@ number_at(const uint8_t *bytes)
 #define POSTGRESQL_HEADER 5           /* type of a message (1 byte), then its length (4 bytes) */
 #define POSTGRESQL_LENGTH_MOST (1 << 24) /* a longer message with a statement is unlikely */
 
-/* Query of PostgreSQL: 'Q', the length, which does not count the 'Q', and a statement. The captured
- * bytes may be the beginning of the message. */
+/* Whether the message is a Query of PostgreSQL: 'Q', the length, which does not count the 'Q', and
+ * a statement. The captured bytes may be only the beginning of the message. */
 static bool
 is_postgresql_query(const uint8_t *bytes, uint32_t length)
 {
@@ -235,8 +240,8 @@ is_postgresql_query(const uint8_t *bytes, uint32_t length)
            is_sql(&bytes[POSTGRESQL_HEADER], length - POSTGRESQL_HEADER);
 }
 
-/* Parse of PostgreSQL: 'P', the length, the name of the statement, which ends with a zero, and the
- * statement. Other messages may follow. */
+/* Whether the message is a Parse of PostgreSQL: 'P', the length, the name of the statement, which
+ * ends with a zero, and the statement. Other messages may follow. */
 static bool
 is_postgresql_parse(const uint8_t *bytes, uint32_t length)
 {
@@ -253,8 +258,8 @@ is_postgresql_parse(const uint8_t *bytes, uint32_t length)
 #define POSTGRESQL_3_0 0x30000     /* version of the protocol, PostgreSQL 7.4 and later */
 #define POSTGRESQL_TLS 80877103    /* request for TLS, in place of a version */
 
-/* The first message of PostgreSQL: its length, version 3.0 and "user"; or its length, 8, and the
- * request for TLS. */
+/* Whether the message is the first one of a PostgreSQL client: its length, version 3.0 and "user";
+ * or the length 8 and the request for TLS. */
 static bool
 is_postgresql_startup(const uint8_t *bytes, uint32_t length)
 {
@@ -265,8 +270,8 @@ is_postgresql_startup(const uint8_t *bytes, uint32_t length)
     return number_at(&bytes[4]) == POSTGRESQL_3_0 && begins_with(&bytes[8], length - 8, "user");
 }
 
-/* Returns the number of bytes of a length in RESP: `mark`, a number and the end of line; 0: there
- * is none. */
+/* Returns how many bytes a length in RESP takes: `mark`, a number and the end of line. 0: the bytes
+ * do not begin with a length. */
 static uint32_t
 resp_length(const uint8_t *bytes, uint32_t length, char mark)
 {
@@ -279,7 +284,7 @@ resp_length(const uint8_t *bytes, uint32_t length, char mark)
     return end > 1 && begins_with(&bytes[end], length - end, "\r\n") ? end + 2 : 0;
 }
 
-/* A command of Redis: an array of texts. */
+/* Whether the message is a command of Redis: an array that begins with a text. */
 static bool
 is_redis_command(const uint8_t *bytes, uint32_t length)
 {
@@ -288,12 +293,13 @@ is_redis_command(const uint8_t *bytes, uint32_t length)
     return array && resp_length(&bytes[array], length - array, '$');
 }
 
-/* The first row whose test accepts the bytes decides. A test reads no more than `length` bytes. */
+/* The first row whose test is true decides. A test must not read more than `length` bytes. */
 const smcr_application_protocol_t *
 smcr_application_protocol_of(const uint8_t *bytes, uint32_t length)
 {
     static const struct {
-        smcr_application_protocol_t protocol;
+        smcr_application_protocol_t protocol; /* the protocol */
+        /* whether the bytes prove the protocol; arguments as in smcr_application_protocol_of() */
         bool (*is_message)(const uint8_t *bytes, uint32_t length);
     } protocols[] = {{{3306, false}, is_mysql_query},
                      {{3306, true}, is_mysql_greeting},

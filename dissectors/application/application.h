@@ -1,10 +1,11 @@
 /* Knows the first bytes of messages in the protocols of applications: which of them report errors,
- * what servers answer to bytes that they do not understand, and which protocol of databases they
- * begin. Knows neither packets nor SMC-R. Called by the rooms that count packets (report/collect/),
- * that find faults (report/findings/), and that pass bytes to dissectors (payload/).
+ * what servers answer to bytes that they do not understand, and which protocol of databases such
+ * bytes prove. Knows neither packets nor SMC-R. Called by the rooms that count packets
+ * (report/collect/), that find faults (report/findings/), and that pass bytes to dissectors
+ * (payload/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #pragma once
 
@@ -19,13 +20,14 @@ typedef struct {
 } smcr_application_error_t;
 
 /* Returns the error that the message reports; NULL: no error, or an unknown protocol. `bytes`: the
- * first bytes of the message. `length`: number of captured bytes; 0 if there are none. */
+ * first bytes of the message. `length`: number of captured bytes, may be 0. */
 const smcr_application_error_t *smcr_application_error_of(const uint8_t *bytes, uint32_t length);
 
 /* Returns the error with this display filter; NULL: there is none. */
 const smcr_application_error_t *smcr_application_error_with_filter(const char *filter);
 
-#define SMCR_APPLICATION_ANSWER_LENGTH 16 /* bytes of a text of smcr_application_name_answer() */
+#define SMCR_APPLICATION_ANSWER_LENGTH 16 /* bytes of a text of smcr_application_name_answer(), its
+                                             zero byte included */
 
 /* Writes what a server answers to bytes that it does not understand: "HTTP 400", "a TLS alert".
  * Writes "" if the bytes are not those of a known protocol. `bytes`: the first bytes of the answer.

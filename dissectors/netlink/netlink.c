@@ -59,7 +59,7 @@ typedef struct {
     const int *hf; /* field for the value */
     uint8_t nest;  /* nest of the attribute or member: IN_... */
     uint8_t at;    /* type of the attribute, or offset of the member in bytes */
-    enum { HOST, WIRE, ASCII, BELOW } kind;
+    enum { HOST, WIRE, ASCII, BELOW } kind; /* column `kind` of told.def */
     unsigned more; /* For a nest: number of the nest within the attribute, IN_... For any other row:
                       place of the value in smcr_told_t, as offset | size << 16; size 0: the value
                       is not stored */
@@ -73,11 +73,12 @@ typedef struct {
 static const attribute_t rows[] = {
 #include "told.def"
 };
+/* The row of attributes that no row of told.def has: shown as bytes. */
 static const attribute_t unknown = {.hf = &hf_smcr_netlink_unknown};
 
 /* A message while it is dissected. */
 typedef struct {
-    packet_info *pinfo;
+    packet_info *pinfo; /* the frame */
     proto_item *top;      /* item of the message, at which expert items are raised */
     proto_tree *tree;     /* subtree of the item `top` */
     unsigned order;       /* byte order of the host: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
@@ -97,7 +98,7 @@ has_attributes(const walk_t *walk, unsigned nest, uint32_t types)
 /* A nest while it is walked. */
 typedef struct {
     tvbuff_t *tvb; /* bytes of the nest alone */
-    proto_tree *tree;
+    proto_tree *tree; /* subtree of the nest */
     unsigned nest; /* number of the nest: IN_... */
 } place_t;
 
@@ -223,8 +224,9 @@ show_nest(walk_t *walk, tvbuff_t *value, proto_tree *tree, const attribute_t *ro
 }
 
 /* Shows the attribute at offset `at`. `length`: length of the attribute with its header, bytes. An
- * attribute without a value is padding. If the row is for a 64-bit number, the value may have only
- * 32 bits. The value is shown as bytes if it has no row, or is longer than its row says. */
+ * attribute without a value is padding. The whole attribute is shown as bytes if its type has no
+ * row, or its value is longer than the row says. If the row is for a number of 64 bits, the value
+ * may also have 32 bits. */
 static void
 show_attribute(walk_t *walk, const place_t *place, unsigned at, unsigned length)
 {
@@ -276,8 +278,8 @@ static int observer;
 
 /* ---- messages ---- */
 
-/* Whether an earlier frame of the capture has the same bytes as the current frame: COPY if one has,
- * FIRST_TIME if none has. */
+/* Result of compare_frame(). COPY: an earlier frame of the capture has the same bytes as this
+ * frame. FIRST_TIME: none has. */
 typedef enum { NOT_COMPARED, FIRST_TIME, COPY } novelty_t;
 
 /* State of the current frame. Lives as long as the packet. */
@@ -301,12 +303,13 @@ shown_of(packet_info *pinfo)
     return shown;
 }
 
-/* Set of the checksums of all frames so far (compare_frame()). */
+/* Set of the checksums of all frames that compare_frame() has got so far, as hexadecimal text. */
 static wmem_map_t *seen;
 
-/* Compares the frame with all earlier frames. If an earlier frame has the same bytes, this frame is
- * a duplicate, or the host reports an unchanged state once more. The report in this frame may be
- * older than other frames, so the state does not learn from it. */
+/* Compares the frame with all earlier frames of the file, by checksums. If an earlier frame has the
+ * same bytes, this frame is a duplicate, or the host reports an unchanged state once more.
+ * learn_message() ignores such a frame, since the host may have made its report before frames that
+ * come before it in the file. Called once for a frame, in the first pass. */
 static novelty_t
 compare_frame(packet_info *pinfo, tvbuff_t *tvb)
 {
@@ -327,8 +330,9 @@ dump_of(const walk_t *walk, tvbuff_t *tvb, unsigned at)
     return smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order) ^ (uint64_t)interface << 48;
 }
 
-/* The state learns from a message, whose nlmsghdr is at offset `at`. If the message is flawed or
- * truncated, the state learns that its dump is not complete. */
+/* First pass: lets the state learn from a message, whose nlmsghdr is at offset `at`. If the message
+ * is flawed or truncated, lets the state learn that its dump is not complete. From a frame that
+ * compare_frame() calls a COPY, only the end of a dump is learned. */
 static void
 learn_message(walk_t *walk, tvbuff_t *tvb, unsigned at)
 {
@@ -349,8 +353,8 @@ learn_message(walk_t *walk, tvbuff_t *tvb, unsigned at)
         smcr_packet_learn_netlink(walk->pinfo, &walk->told, shown->count);
 }
 
-/* Shows the message in the columns. If the frame has several messages, the Info column has their
- * number. */
+/* Sets the columns to the summary `text` of the message. If the frame has several messages so far,
+ * the Info column has their number instead. */
 static void
 show_in_columns(packet_info *pinfo, const shown_t *shown, const char *text)
 {
@@ -391,7 +395,8 @@ finish_message(walk_t *walk, tvbuff_t *tvb, const char *text)
     return (int)tvb_captured_length(tvb);
 }
 
-/* Begins a message with its item in the tree. */
+/* Begins a message: adds its item to the tree, and takes the byte order of the host from
+ * `netlink`. */
 static walk_t
 begin_message(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
       const struct packet_netlink_data *netlink)
@@ -413,8 +418,8 @@ has_ipv6_addresses(tvbuff_t *tvb)
            smcr_layout_has_bits(tvb, OWN_AT + SMCR_GID_LENGTH + SMCR_GID_IPV4_LENGTH, rest);
 }
 
-/* Shows and keeps the address of an end (0: own, 1: of the peer). Returns address and port as
- * text. */
+/* Shows the address of an end (0: own, 1: of the peer), and stores it in walk->told. Returns
+ * address and port as text. */
 static const char *
 show_end(walk_t *walk, tvbuff_t *tvb, unsigned end, bool ipv6)
 {
@@ -437,7 +442,7 @@ show_end(walk_t *walk, tvbuff_t *tvb, unsigned end, bool ipv6)
                               walk->told.u.socket.port[end]);
 }
 
-/* Shows and keeps both ends of a socket. Returns "own → peer". */
+/* Shows both ends of a socket, and stores their addresses in walk->told. Returns "own → peer". */
 static const char *
 show_ends(walk_t *walk, tvbuff_t *tvb)
 {
@@ -518,8 +523,8 @@ static const family_t smc_pnetid = {
     &hf_smcr_netlink_pnet_command, smcr_values_pnet_commands,
     {IN_PNET, IN_PNET, IN_PNET, IN_PNET, IN_PNET}};
 
-/* Finds the kind of a message of generic netlink by its attributes: a link group, a link, or a kind
- * from which nothing is learned. Returns the summary. */
+/* Sets walk->told.kind of a message of generic netlink by its attributes: a link group, a link, or
+ * SMCR_TOLD_DONE for a message from which nothing is learned. Returns the summary. */
 static const char *
 describe(walk_t *walk, const family_t *family, unsigned command, bool request)
 {
@@ -558,14 +563,14 @@ dissect_family(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const genl_i
     return finish_message(&walk, message, describe(&walk, family, generic->cmd, request));
 }
 
-/* `data`: genl_info_t. */
+/* Dissects a message of SMC_GEN_NETLINK. `data`: genl_info_t. */
 static int
 dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     return dissect_family(tvb, pinfo, tree, data, &smc_gen_netlink);
 }
 
-/* `data`: genl_info_t. */
+/* Dissects a message of SMC_PNETID. `data`: genl_info_t. */
 static int
 dissect_pnetid(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -622,8 +627,8 @@ wrap_netlink_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     return used;
 }
 
-/* Replaces Wireshark's dissector of sock_diag: calls it, then the plugin's dissector for the
- * answers about sockets. Its result is Wireshark's, whatever the plugin finds. */
+/* Replaces Wireshark's dissector of SOCK_DIAG: calls it, then dissect_socket(). Returns the result
+ * of Wireshark's dissector. */
 static int
 wrap_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -634,8 +639,8 @@ wrap_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return used;
 }
 
-/* The protocol is not one that a user can disable by itself (proto_set_cant_toggle()). `seen` is
- * emptied with each file. */
+/* Users cannot disable the internal protocol (proto_set_cant_toggle()). `seen` is emptied with each
+ * file. */
 void
 smcr_netlink_register(void)
 {
@@ -656,7 +661,7 @@ replace_dissector(const char *table, uint32_t key, dissector_t wrapper)
     return original;
 }
 
-/* The originals are kept, since each wrapper calls its original first. */
+/* Each wrapper calls the dissector that it replaces, whose handle is kept here. */
 void
 smcr_netlink_handoff(void)
 {

@@ -99,7 +99,8 @@ void smcr_packet_learn_clc(smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
 void smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);
 
 /* First pass: learns from `told`, a host's report over netlink. A record is kept only if the report
- * causes an event (an expert item). `nth`: number of the netlink message in the frame, from 0. */
+ * causes an event (an expert item). `nth`: number of the netlink message in the frame;
+ * smcr_packet_find_record() finds the record by the same number. */
 void smcr_packet_learn_netlink(packet_info *pinfo, const smcr_told_t *told, unsigned nth);
 
 /* Layer numbers of records: all records of a frame have different layer numbers. RoCE packets have

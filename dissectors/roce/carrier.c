@@ -5,9 +5,9 @@
  *    and calls InfiniBand's dissector, which shows the transport headers. Then it shows the parts
  *    of SMC-R.
  * 2. The payload heuristic. InfiniBand's dissector offers the payload of a packet to heuristics, in
- *    the middle of the wrapper's call. The heuristic gets only the payload. It finds the packet
- *    that the wrapper has learned in proto data of the frame (find_slot()). If the wrapper has not
- *    seen the packet (host/hooks.c says when), the heuristic learns the packet itself.
+ *    the middle of the wrapper's call. The heuristic gets only the payload. The wrapper leaves the
+ *    learned packet for it in the proto data of the frame (find_slot()). If the packet did not come
+ *    through the wrapper (host/hooks.c says when), the heuristic learns the packet itself.
  *
  * InfiniBand's dissector does not offer acknowledgements, nor packets that are truncated by
  * snaplen. The wrapper shows these packets after the call.
@@ -22,7 +22,7 @@
  *   without a tree would show other columns than a run with a tree.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #include "roce.h"
 
@@ -45,8 +45,9 @@ static struct {
  * value. */
 typedef struct {
     smcr_hooks_start_t start; /* header that `tvb` begins with; not set in calls of the heuristic */
-    tvbuff_t *tvb;
-    packet_info *pinfo;
+    tvbuff_t *tvb; /* the packet, from the header `start` on; in calls of the heuristic its
+                      payload */
+    packet_info *pinfo; /* the frame */
     proto_tree *tree; /* tree to add items to; NULL: Wireshark needs no items in this run */
     void *data;       /* the caller's argument, passed on to InfiniBand's dissector */
     int used;         /* number of bytes that the wrapper returns as dissected; 0: InfiniBand's
@@ -69,8 +70,8 @@ typedef struct {
 
 /* Returns the slot of the frame: a pointer to the packet that is being dissected. A frame may have
  * RoCE packets within RoCE packets; the slot points to the innermost one. A slot with NULL: the
- * wrapper has seen no packet. If the frame has no slot, the function adds a slot if `make` is true,
- * and returns NULL if `make` is false. */
+ * wrapper is dissecting no packet. If the frame has no slot, the function adds a slot if `make` is
+ * true, and returns NULL if `make` is false. */
 static nested_packet_t **
 find_slot(packet_info *pinfo, bool make)
 {
@@ -83,7 +84,8 @@ find_slot(packet_info *pinfo, bool make)
     return slot;
 }
 
-/* The innermost packet that the wrapper has seen; NULL: the wrapper has seen none. */
+/* Returns the innermost packet that the wrapper is dissecting; NULL: there is none, or the wrapper
+ * has stepped aside. */
 static nested_packet_t *
 find_current(packet_info *pinfo)
 {
@@ -94,9 +96,8 @@ find_current(packet_info *pinfo)
 
 /* ---- showing ---- */
 
-/* Shows the SMC-R items of the packet. `tvb` has the payload at `offset`. The tvb of a
- * WRITE's payload is created here, unless a caller has created it before. Returns false if the
- * packet has no payload to show. */
+/* Shows the SMC-R items of the packet. `tvb` has the payload at `offset`; not used if `payload` of
+ * the packet is set already. Returns false if the packet has no payload to show. */
 static bool
 show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
      const nested_packet_t *current)
@@ -112,9 +113,8 @@ show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     return true;
 }
 
-/* Called through `handles.payload`. Returns the number of bytes shown. Returns at least 1 if
- * something is shown, so that a WRITE without captured data counts as a layer, too. 0: nothing is
- * shown. */
+/* Called through `handles.payload`. Returns the number of bytes shown, but at least 1 if something
+ * is shown: so a WRITE without captured data counts as a layer, too. 0: nothing is shown. */
 static int
 show_payload_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -210,7 +210,7 @@ unhide_columns(packet_info *pinfo, nested_packet_t *current)
     current->hides_columns = false;
 }
 
-/* An action, called while `current` is the innermost packet of the frame. */
+/* A function that do_with_current() calls while `current` is the innermost packet of the frame. */
 typedef void action_t(call_t *call, nested_packet_t *current);
 
 /* Calls the action, while the slot points to `current` and the gate disables all other heuristics.
@@ -319,8 +319,8 @@ dissect_foreign(const call_t *call)
     nested_packet_t *outer = *slot;
     volatile int used = 0;
 
-    *slot = &foreign; /* the slot is not restored after an exception, since it ends with the
-                         frame */
+    *slot = &foreign; /* if no packet of SMC-R surrounds this one, the slot is not restored after an
+                         exception: it ends with the frame */
     if (!outer || !outer->packet) {
         used = call_original(call);
         *slot = outer;
@@ -352,10 +352,11 @@ dissect_without_source(const call_t *call)
 
 /* ---- the wrapper ---- */
 
-/* Whether the state has no use for a packet with this opcode to the queue pair `qpn`: the packet
- * concerns no queue pair that is known to be of SMC-R. A whole SEND is always of interest, since
- * its bytes may prove SMC-R. Captures of other RDMA traffic have millions of packets without
- * interest, so this question comes first, before the plugin reads the packet's headers. */
+/* Whether the plugin has no interest in a packet with this opcode to the queue pair `qpn`: the
+ * queue pair is not known to be of SMC-R. False if the packet's address is no IP address or GID,
+ * but a LID. A whole SEND is always of interest, since its bytes may prove SMC-R. Captures of other
+ * RDMA traffic have millions of such packets. So this is decided before the plugin reads the
+ * packet's headers. */
 static bool
 is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
@@ -412,7 +413,7 @@ is_learned_from_payload(const smcr_ib_headers_t *roce)
 
 /* Dissects a packet that is not known to be of SMC-R. If the record of the packet has a
  * `write_location`, later frames may prove that the packet is data of an SMC-R connection, so the
- * payload is kept. */
+ * payload is kept. Returns the number of bytes used. */
 static int
 dissect_not_ours(call_t *call, smcr_packet_t *packet)
 {
@@ -427,8 +428,8 @@ dissect_not_ours(call_t *call, smcr_packet_t *packet)
     return dissect_foreign(call);
 }
 
-/* Learns whether the ICRC of a message is wrong, without the preference `smcr.check_icrc`. An ICRC
- * that is not wrong counts as not checked. */
+/* Learns whether the ICRC of a message is wrong, without the preference `smcr.check_icrc`. If the
+ * ICRC is not wrong, the packet is shown as one whose ICRC was not checked. */
 static void
 check_message(const call_t *call, smcr_packet_t *packet)
 {
@@ -538,8 +539,8 @@ smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
         return false;
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);
-    packet.layer--; /* the layer as the wrapper would have it: the wrapper is called before
-                       InfiniBand's layer counts */
+    packet.layer--; /* the layer number that the wrapper would have seen, which is called before
+                       InfiniBand's layer is counted */
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
     if (!smcr_packet_learn(pinfo, &packet)) {
@@ -574,7 +575,8 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
  * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
  * the plugin's heuristic next. It does not decline a message of the packet that is being dissected:
  * smcr_hooks_show_builtin() calls it for such messages. It declines all packets that ICMP errors
- * quote. A payload that one of both heuristics takes, the other declines: they change together. */
+ * quote. Each payload has to be declined by one of the two heuristics, so a change of one needs a
+ * change of the other. */
 ws_bool
 smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

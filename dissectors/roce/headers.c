@@ -54,8 +54,8 @@ has_payload(uint8_t opcode)
     return operation->is_send || operation->is_write || is_read_response(opcode);
 }
 
-/* The opcode without the bits of its service. The opcode of a congestion notification stays as it
- * is: without these bits it would be SEND MIDDLE, which has a payload. */
+/* Returns the opcode without the bits of its service. Returns the opcode of a congestion
+ * notification unchanged: without these bits it would be SEND MIDDLE, which has a payload. */
 static uint8_t
 operation_of(uint8_t opcode)
 {
@@ -106,8 +106,8 @@ find_bth(tvbuff_t *tvb, smcr_hooks_start_t start, smcr_ib_headers_t *roce)
     return start == SMCR_HOOKS_LRH ? skip_lrh(tvb, roce) : skip_grh(tvb, 0, roce);
 }
 
-/* The length of an extension header of IPv6, in units of 8 bytes; 0: `kind` is no extension
- * header. */
+/* Returns the length of an extension header of IPv6, in units of 8 bytes; 0: `kind` is no extension
+ * header. `length`: byte 1 of the header. */
 static uint32_t
 extension_units(uint8_t kind, uint8_t length)
 {
@@ -149,8 +149,8 @@ find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip
            leads_to_udp(frame, ip, *end);
 }
 
-/* Reads what is around the packet that begins at `offset` of the buffer `source`. In most frames
- * this is an Ethernet header alone. */
+/* Reads the headers around the packet (VLAN tags, tunnels), whose IP header or GRH is at `offset`
+ * of the buffer `source`. Reads nothing in most frames, which have an Ethernet header alone. */
 static void
 read_outer(tvbuff_t *source, uint32_t offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
 {
@@ -160,9 +160,10 @@ read_outer(tvbuff_t *source, uint32_t offset, const packet_info *pinfo, smcr_ib_
         roce->outer = smcr_host_encapsulation_read(pinfo, offset);
 }
 
-/* Reads the IP header of a packet that came in fragments: Wireshark has put it together in a buffer
- * without that header. The frame has the last fragment. Another fragment may have a CE mark that
- * this one does not have, so the ECN codepoint is not known. */
+/* Reads the IP header of a packet that came in IP fragments. Wireshark has reassembled the packet
+ * in a buffer that does not have the IP header. The frame has the last fragment. An earlier
+ * fragment may have a CE mark that the last one does not have, so the ECN codepoint is not
+ * known. */
 static void
 read_fragment(tvbuff_t *tvb, const packet_info *pinfo, smcr_ib_headers_t *roce)
 {
@@ -213,8 +214,8 @@ header_length(uint8_t opcode)
     return SMCR_IB_BTH_LENGTH + reth + immediate;
 }
 
-/* Reads the headers of a service other than RC. They come before the headers that all services
- * have. Returns the offset after them. */
+/* Reads the headers that only a service other than RC has. They come directly after the BTH.
+ * Returns the offset after them. */
 static int
 read_service(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
@@ -294,7 +295,7 @@ read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers
     return offset;
 }
 
-/* Without padding: its length comes from the headers, and not from the frame. */
+/* `payload_length` of the headers counts no padding, so padding of the frame is left out. */
 tvbuff_t *
 smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce)
 {
@@ -322,7 +323,8 @@ read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
 
     roce->length = tvb_reported_length(tvb);
     roce->is_short = length < 0;
-    roce->has_immediate &= !roce->is_short; /* what was read includes the ICRC */
+    roce->has_immediate &= !roce->is_short; /* the packet is too short for immediate data: the bytes
+                                               read are those of the ICRC */
     roce->payload_length = has_payload(operation_of(roce->opcode)) ? MAX(length, 0) : 0;
     if (start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP) {
         roce->udp_port = (uint16_t)pinfo->srcport;
@@ -330,7 +332,7 @@ read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
     }
 }
 
-/* The packet may be no RoCE packet at all. Then another dissector gets it, so nothing here may
+/* The packet may be no RoCE packet at all, and belong to another dissector. So nothing here may
  * throw an exception. */
 bool
 smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
@@ -359,8 +361,8 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
     return true;
 }
 
-/* The IP header is before the payload, at a distance that the opcode shows. What InfiniBand's
- * dissector does not pass on keeps its value. */
+/* The IP header lies before the payload; the opcode shows how far. Values that InfiniBand's
+ * dissector does not pass on keep the value "not known". */
 void
 smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
                           const struct infinibandinfo *infiniband, smcr_ib_headers_t *roce)
@@ -452,8 +454,8 @@ read_sender(tvbuff_t *tvb, const cover_t *cover, const smcr_ib_headers_t *roce,
         tvb_memcpy(tvb, sender + SMCR_GID_LENGTH - LID_LENGTH, SOURCE_LID_AT, LID_LENGTH);
 }
 
-/* The ICRC stays "unverified" if bytes that it covers are cut off, or if the IP header is not
- * known. */
+/* The ICRC stays "unverified" if a byte that it covers is truncated, or if the IP header is not in
+ * the buffer. */
 smcr_icrc_t
 smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                      const smcr_ib_headers_t *roce)
@@ -510,8 +512,8 @@ show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t 
         smcr_item_raise_unconditionally(pinfo, item, &ei_smcr_icrc_bad);
 }
 
-/* Expert items are listed under the protocol in `current_proto`, which is restored for the
- * dissectors that come later. */
+/* Wireshark lists expert items under the protocol in `current_proto`. The caller's value is
+ * restored at the end. */
 void
 smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
 {

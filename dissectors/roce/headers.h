@@ -11,17 +11,18 @@
 #include "wire/wire.h"
 
 /* Reads the headers of the packet in `tvb` into `roce`, which smcr_packet_begin() has prepared.
- * `start`: the header that the packet begins with. All numbers are stored in host byte order.
- * Members of `roce` for a header that the packet does not have, or that was not captured as a
- * whole, keep their values.
+ * `start`: the header that the packet begins with. All numbers are stored in host byte order. If
+ * the packet does not have a header, or the header was not captured as a whole, its `has_...` is
+ * false and the other members for it have no meaning.
  *
  * Returns false if `tvb` has no InfiniBand transport packet, or if the base transport header was
  * not captured as a whole. Never throws an exception. */
 bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                     smcr_ib_headers_t *roce);
 
-/* Fills in `roce` for a packet that did not come through the wrapper of InfiniBand's dissector
- * (host/hooks.h). The values come from `infiniband`, which InfiniBand's dissector passes to
+/* Fills in `roce`, which smcr_packet_begin() has prepared, for a packet that did not come through
+ * the wrapper of InfiniBand's dissector (host/hooks.h). Headers that only services other than RC
+ * have are not filled in. The values come from `infiniband`, which InfiniBand's dissector passes to
  * heuristics. `payload`: the payload with its padding, without the ICRC. */
 void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
                                const struct infinibandinfo *infiniband, smcr_ib_headers_t *roce);

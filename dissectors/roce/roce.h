@@ -21,10 +21,10 @@ ws_bool smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree 
 
 /* Wireshark calls this function instead of the heuristic of its own SMC-R dissector `smc`. Returns
  * false for a payload that smcr_roce_dissect_payload() would accept, and for a packet that an ICMP
- * error quotes. For any other payload, and for one of the packet that is being dissected, calls the
- * heuristic of `smc` and returns its result. */
+ * error quotes. In all other cases calls the heuristic of `smc` and returns its result: also for a
+ * payload of the packet that the wrapper is just dissecting. */
 ws_bool smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Creates the dissectors of SMC-R's and InfiniBand's layer. Called once, after all protocols have
- * registered. */
+/* Creates the two dissector handles whose calls count as a layer of SMC-R or of InfiniBand. Called
+ * once, after all protocols have registered. */
 void smcr_roce_handoff(void);
