@@ -17,7 +17,8 @@ overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
     return before && before->late && seen->frame < before->frame;
 }
 
-/* Never goes beyond `discarded_up_to`: those requests have to be retransmitted first. */
+/* Does nothing while `expected_psn` is at or below `discarded_up_to`: the receiver has discarded
+ * the requests up to there, so they have to be retransmitted first. */
 void
 smcr_flow_advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 {
@@ -83,8 +84,8 @@ take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
     flow->discarded_up_to = flow->highest;
 }
 
-/* A response whose PSN is far from the flow says nothing: it answers an earlier or later connection
- * of the queue pair. */
+/* A response whose PSN is far from the highest PSN of the flow says nothing about the flow: it
+ * belongs to an earlier or later connection of the queue pair. */
 smcr_flow_coverage_t
 smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
@@ -136,8 +137,8 @@ take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     note_sent(flow, said, code);
 }
 
-/* Coverage comes before the NAK: a NAK also acknowledges all PSNs before the one that it names. An
- * ACK whose AETH is not captured shows nothing. */
+/* A NAK acknowledges all PSNs before the one that it names, so cover_up_to() is called before
+ * take_nak(). An ACK whose AETH is not captured proves nothing. */
 void
 smcr_flow_take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
@@ -155,8 +156,8 @@ smcr_flow_take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_s
         take_nak(flow, scope, packet, said);
 }
 
-/* `early_ack` is not cleared: `first` is set from now on, so no later acknowledgement changes
- * it. */
+/* `early_ack` need not be cleared: since `first` is set now, nothing reads or writes it any
+ * more. */
 void
 smcr_flow_take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 {

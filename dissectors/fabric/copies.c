@@ -11,8 +11,9 @@
  * milliseconds or longer. */
 #define TIMER_LEAST UINT64_C(1000000)
 
-/* Compares with the packet directly before. A copy, which has the PSN and the opcode of another
- * packet, may have an equal identification. */
+/* Compares the identification with that of the packet directly before. An equal identification
+ * counts as `same` only if PSN or opcode differ: otherwise the packet may be a copy of the one
+ * before. */
 void
 smcr_flow_take_id(smcr_flow_t *flow, const smcr_sent_t *packet)
 {
@@ -77,15 +78,17 @@ mirrored_distance(const smcr_flow_t *flow)
     return MAX(SMCR_SEEN_SOON, (uint64_t)flow->copies.distance * 3 / 2);
 }
 
-/* Copies that show that the capture has two points, before and after a router. */
+/* Number of copies with another hop limit from which on the capture counts as one with two points,
+ * before and after a router. */
 #define ROUTED_COPIES 4
 
-/* Copies that show that the capture has every packet twice. */
+/* Number of copies proven by time from which on the capture may count as one that has every packet
+ * twice (is_captured_twice()). */
 #define TIMED_COPIES 8
 
 /* Whether the capture has the flow's packets before and after a router: copies have shown two hop
- * limits. Then hop limits decide, not times: a retransmission has the hop limit that the sender
- * gives all its packets, however soon it comes; a copy has the other one, however late it comes. */
+ * limits. Then hop limits decide, and not times: at one point, a retransmission has the same hop
+ * limit as the first transmission; the copy at the other point has another hop limit. */
 static bool
 is_captured_beyond_router(const smcr_flow_t *flow)
 {
@@ -216,8 +219,8 @@ smcr_flow_copied_packet(smcr_flow_t *flow, const smcr_seen_packet_t *seen,
     return is_copy_of_last ? smcr_seen_last(seen) : (smcr_when_t){0, 0};
 }
 
-/* Every ground is computed, even if one would do: the caller decides which of them it believes.
- * Without the reverse flow only the IP identification can prove anything. */
+/* All grounds are returned, and smcr_responses_take() uses the first that decides. If the reverse
+ * flow is not known, there is no ground but the IPv4 identification. */
 smcr_response_grounds_t
 smcr_flow_response_grounds(const smcr_flow_t *flow, const smcr_flow_t *reverse,
                            const smcr_sent_t *packet)

@@ -1,15 +1,15 @@
 /* Judges the packets of a flow by the rules of docs/fabric.md. PSNs in this file are unwrapped,
- * except those of smcr_sent_t, and where a comment says "of 24 bits".
- * "New", "late" and "copy" are values of smcr_flow_order_t.
+ * except those of smcr_sent_t, and where a comment says "of 24 bits". "New", "late" and "copy" are
+ * values of smcr_flow_order_t.
  *
- * Functions call functions of earlier sections, so it is best to read the file from its end.
- * smcr_flow_judge() separates requests from responses. copies.c finds whether a request is a copy.
- * Section "order" finds the verdict on every other request. Section "the receiver" finds what the
- * receiver does with the request. Section "steps back" finds why the request was retransmitted.
- * acknowledged.c finds what a response says about the requests of the reverse flow.
+ * Functions call functions of earlier sections, so read the file from its end. smcr_flow_judge()
+ * separates requests from responses. copies.c finds whether a request is a copy. Section "order"
+ * finds the verdict on every other request. Section "the receiver" finds what the receiver does
+ * with the request. Section "steps back" finds why the request was retransmitted. acknowledged.c
+ * finds what a response says about the requests of the reverse flow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #include "flow.h"
 
@@ -96,8 +96,7 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
     return flow->psn_history.used && smcr_flow_is_far(flow, psn);
 }
 
-/* Only asks: the flow does not change. Without a history of the highest PSN the second condition
- * does not hold. */
+/* If the flow no longer keeps the history of its highest PSN, the second condition is false. */
 bool
 smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when)
 {
@@ -108,10 +107,10 @@ smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when)
     return last && when.time > smcr_seen_last(last).time + WRAP_TIME;
 }
 
-/* The unwrapped PSN of a request with `psn`, of 24 bits, that continues the flow after a part of it
- * was not captured: the unwrapped PSN is above all earlier PSNs of the flow. */
+/* Returns the unwrapped PSN of a request with `psn`, of 24 bits, that continues the flow after a
+ * part of the flow was not captured. The result is above all earlier PSNs of the flow. */
 static smcr_psn_t
-psn_after_hole(const smcr_flow_t *flow, uint32_t psn)
+psn_after_missing(const smcr_flow_t *flow, uint32_t psn)
 {
     smcr_psn_t near = smcr_psn_near(flow->highest, psn);
 
@@ -135,7 +134,8 @@ count_far_before(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
     const smcr_flow_far_t *far = &flow->far;
 
-    if (far->frame == packet->when.frame && far->psn == packet->psn) /* the packet itself */
+    /* the noted request is `packet` itself */
+    if (far->frame == packet->when.frame && far->psn == packet->psn)
         return far->count - 1;
     return far->frame && packet->psn == ((far->psn + 1) & SMCR_PSN_MASK) ? far->count : 0;
 }
@@ -267,9 +267,9 @@ misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
     return true;
 }
 
-/* Takes in a request whose PSN is above all earlier PSNs. The order matters: `highest` is first
- * raised over the responses of earlier READ requests, then the order is judged by it, and then the
- * packet's own PSNs raise it. */
+/* Takes in a request whose PSN is above all earlier PSNs. The order of the steps matters: 1.
+ * `highest` is raised over the PSNs of an earlier READ, whose end is known now; 2. the order of the
+ * request is judged by `highest`; 3. `highest` is raised to the PSNs of the request itself. */
 static void
 take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
          smcr_flow_verdict_t *verdict)
@@ -489,7 +489,8 @@ follows_taken_read(const smcr_flow_t *flow, smcr_psn_t psn)
  *   the capture.
  * - `psn` follows a READ whose request the receiver has taken in. The PSNs in between belong to the
  *   response of the READ.
- * - The capture has no acknowledgement. Then missing PSNs count as missing in the capture only. */
+ * - The capture has no acknowledgement of the flow, and the request is the next one of the flow
+ *   (SMCR_FLOW_IS_NEXT). Then missing PSNs count as missing in the capture only. */
 static bool
 is_expected(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -501,9 +502,9 @@ is_expected(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_
            follows_taken_read(flow, verdict->psn);
 }
 
-/* What a receiver that expects a lower PSN does with a request. `is_known`: an earlier packet had
- * the PSN. If the PSN that the last NAK named is still missing at the receiver, the receiver
- * discards all requests with higher PSNs. */
+/* Returns what a receiver that expects a lower PSN does with a request. `is_known`: an earlier
+ * packet had the PSN. If the PSN that the last NAK named is still missing at the receiver, the
+ * receiver discards the request; this is noted in `discarded_up_to`. */
 static smcr_flow_receiver_action_t
 fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 {
@@ -514,9 +515,10 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
     return SMCR_FLOW_RECEIVER_WAITS;
 }
 
-/* What the receiver does with a request. If the request is the next one of the flow
- * (SMCR_FLOW_IS_NEXT), the sender is not retransmitting lower PSNs. So the receiver has the lower
- * PSNs that have come (see smcr_flow_advance_in_order()). */
+/* Returns what the receiver does with a request, and raises `expected_psn` if the receiver takes it
+ * in. If the request is the next one of the flow (SMCR_FLOW_IS_NEXT), the sender is not
+ * retransmitting lower PSNs. So the receiver has the lower PSNs that have come
+ * (smcr_flow_advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -617,7 +619,7 @@ unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet
         smcr_flow_take_early_ack(flow, scope);
     } else if (smcr_flow_is_far(flow, packet->psn)) {
         if (packet->goes_on) {
-            verdict->psn = psn_after_hole(flow, packet->psn);
+            verdict->psn = psn_after_missing(flow, packet->psn);
             return;
         }
         begin_new_life(flow, packet->psn);
@@ -743,8 +745,8 @@ judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     }
 }
 
-/* Identifications and the path MTU are learned first, since the verdict uses them. `packet_count`
- * grows last: during the verdict it is the number of earlier packets. */
+/* Identifications and the path MTU are learned first, since the verdict needs them. `packet_count`
+ * is raised last, since the verdict needs the number of earlier packets. */
 smcr_flow_verdict_t
 smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                 const smcr_sent_t *packet)

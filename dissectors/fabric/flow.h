@@ -107,10 +107,10 @@ smcr_flow_lack_t smcr_flow_lack(const smcr_flow_t *flow);
  * first request, or a second announcement, changes nothing. */
 void smcr_flow_announce(smcr_flow_t *flow, uint32_t psn);
 
-/* Takes in the next packet of the flow and returns the verdict on the packet. Callers pass packets
- * in the order of the capture. `reverse` is the flow in the other direction; NULL: not known. A
- * response answers requests of `reverse`, so the function changes `reverse`, too. Objects that the
- * verdict points to are allocated from `scope`, and may change with later packets. */
+/* Takes in the next packet of the flow and returns the verdict on the packet. Callers pass each
+ * packet once, in the order of the capture. `reverse` is the flow in the other direction; NULL: not
+ * known. A response answers requests of `reverse`, so the function changes `reverse`, too. Objects
+ * that the verdict points to are allocated from `scope`, and may change with later packets. */
 smcr_flow_verdict_t smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse,
                                     wmem_allocator_t *scope, const smcr_sent_t *packet);
 

@@ -30,7 +30,8 @@ typedef struct {
 typedef struct {
     smcr_ids_t ids;     /* how the sender sets IPv4 identifications */
     uint32_t distance;  /* longest time from a request to a copy that only time has proven,
-                           nanoseconds, at least 1; 0: the flow has no such copy */
+                           nanoseconds, at least 1; copies that come much later than earlier ones do
+                           not count. 0: the flow has no such copy */
     uint32_t timed;     /* number of copies that only time has proven */
     uint32_t requests;  /* number of requests since the one of which the first of the copies in
                            `timed` is a copy, this request included; copies do not count */
@@ -56,8 +57,8 @@ typedef struct {
     uint32_t count; /* how many they are */
 } smcr_flow_far_t;
 
-#define SMCR_FLOW_GAPS_KEPT 32
-#define SMCR_FLOW_LACKED_KEPT 1024
+#define SMCR_FLOW_GAPS_KEPT 32     /* highest number of ranges in `gaps` of a flow */
+#define SMCR_FLOW_LACKED_KEPT 1024 /* highest number of ranges in `filled_gaps` and `lost_later` */
 
 /* One flow. All zeros: nothing has been sent. Example of the four PSNs `first` to `highest`, if PSN
  * 106 is missing in the capture:
@@ -143,8 +144,9 @@ smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn)
     return distance > SMCR_FLOW_FAR_AHEAD || distance < -SMCR_FLOW_FAR_BEHIND;
 }
 
-/* Whether the capture has the last packets of the flow, as far as it shows: every acknowledged PSN
- * has been captured, and the receiver waits for no packet after a gap. Gaps before do not count. */
+/* Whether nothing shows that the last packets of the flow are missing in the capture: no
+ * acknowledgement covers a PSN above the highest captured one, and the receiver waits for no packet
+ * with a lower PSN. Gaps that acknowledgements cover do not count. */
 static inline bool
 smcr_flow_has_last(const smcr_flow_t *flow)
 {

@@ -43,8 +43,8 @@ mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
     memset(headers + bth + BTH_CONGESTION, 0xff, 1);
 }
 
-/* The bits that routers change are set in a copy of the headers: the captured bytes stay as they
- * are. */
+/* Sets the bits that routers change in a copy of the headers, since the captured bytes must not
+ * change. */
 uint32_t
 smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth, size_t length)
 {

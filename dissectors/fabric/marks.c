@@ -87,7 +87,8 @@ came_before(const smcr_ecn_ce_t *part, const smcr_ecn_cnp_t *cnp)
     return part && part->first.frame < cnp->when.frame;
 }
 
-/* Whether marks of the part came after the CNP: those above the most that are kept. */
+/* Whether the part also stands for marks that came after the CNP. Only the last part does, if more
+ * than SMCR_ECN_EARLY_MOST marks came. */
 static bool
 goes_on_after(const smcr_ecn_marks_t *marked, const smcr_ecn_ce_t *part, const smcr_ecn_cnp_t *cnp)
 {
@@ -96,8 +97,9 @@ goes_on_after(const smcr_ecn_marks_t *marked, const smcr_ecn_ce_t *part, const s
     return early && part == early->last_part && early->last_mark > cnp->when.frame;
 }
 
-/* Notes that the CNP answers the parts of the open group that came before it, and closes them. If
- * marks of the last part came after the CNP, it is not known which CNP answers that part. */
+/* Notes that the CNP answers the parts of the open group that came before it, and removes these
+ * parts from the open group. If the last of them also stands for marks after the CNP, its `cnp`
+ * stays unknown. */
 static void
 answer(smcr_ecn_marks_t *marked, smcr_ecn_cnp_t *cnp)
 {
@@ -114,8 +116,8 @@ answer(smcr_ecn_marks_t *marked, smcr_ecn_cnp_t *cnp)
 }
 
 /* Finds which of the CNPs that were kept have answered marks. The rest of the marks is the open
- * group. If there were more CNPs than are kept, which of them has answered the rest is not
- * known. */
+ * group. If there were more CNPs than are kept, it is not known which CNP has answered the rest of
+ * the marks. */
 static void
 answer_early(smcr_ecn_marks_t *marked, const early_t *cnps)
 {
@@ -127,8 +129,8 @@ answer_early(smcr_ecn_marks_t *marked, const early_t *cnps)
         part->first = marked->open_group->first;
 }
 
-/* May be called any number of times: after the first call neither flow keeps early marks or CNPs.
- * One call answers both directions. */
+/* May be called several times: from the first call on, neither flow has early marks or CNPs. One
+ * call handles both directions. */
 void
 smcr_ecn_join(smcr_ecn_marks_t *one, smcr_ecn_marks_t *other)
 {
@@ -139,8 +141,8 @@ smcr_ecn_join(smcr_ecn_marks_t *one, smcr_ecn_marks_t *other)
     one->early = other->early = NULL;
 }
 
-/* Packets with CE that no CNP has answered share the open group. Records keep the pointer to their
- * group, so a group never moves. */
+/* All packets with CE since the last CNP share the open group. Records keep the pointer to their
+ * group, so a group must not move. */
 const smcr_ecn_ce_t *
 smcr_ecn_take_ce(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
                  smcr_when_t when)
@@ -153,8 +155,8 @@ smcr_ecn_take_ce(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, wmem_allocator
     return marks->open_group;
 }
 
-/* The CNP before this one is noted first, since it is known in any case. The CNP answers only marks
- * that came before it, in the order of the capture. */
+/* Sets `last_cnp` in each case, `ce` only if the reverse flow is known and has marks that came
+ * before the CNP in the capture. */
 void
 smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
                   smcr_ecn_cnp_t *cnp)

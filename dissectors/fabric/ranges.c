@@ -66,7 +66,8 @@ melt_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last, smcr_range_t r
     return into->to - into->from - had;
 }
 
-/* Joining comes before the limit `most`: numbers that touch a range need no new range. */
+/* Numbers that touch a range of the set are joined with it. Only numbers that need a new range meet
+ * the limit `most`. */
 uint64_t
 smcr_ranges_add(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, uint64_t from,
                 uint64_t to)
@@ -97,7 +98,7 @@ smcr_ranges_append(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most
     insert_range(ranges, scope, ranges->count, range);
 }
 
-/* A removal that would make one range too many changes nothing. */
+/* If the removal would have to split a range of a set with `most` ranges, nothing is removed. */
 uint64_t
 smcr_ranges_remove(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, uint64_t from,
                    uint64_t to)

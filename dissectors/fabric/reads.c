@@ -37,7 +37,7 @@ grow_list(smcr_reads_t *reads, wmem_allocator_t *scope)
     reads->reads = wmem_realloc(scope, reads->reads, reads->size * sizeof *reads->reads);
 }
 
-/* The count grows before the entry is written, since newest_read() finds the entry by the count. */
+/* `count` is raised before the entry is written, since newest_read() finds the entry by `count`. */
 smcr_psn_t
 smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
                const smcr_sent_t *packet, uint32_t mtu)
@@ -59,8 +59,9 @@ smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
     return newest_read(all)->last;
 }
 
-/* The late READ gets the place before the newest READ, whose length stays open. An earlier packet
- * with its request may be missing, so its own time is not kept. */
+/* The late READ gets the place before the newest READ in the list, and `open_length` stays that of
+ * the newest READ. An earlier packet with the late request may be missing in the capture, so `sent`
+ * of the late READ is not known. */
 smcr_psn_t
 smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
                     const smcr_sent_t *packet, uint32_t mtu)
@@ -80,8 +81,8 @@ smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t ps
     return last;
 }
 
-/* Without a path MTU, smcr_reads_add() has taken the highest one: `last` was the lowest PSN
- * possible. A READ is settled once: then `open_length` is 0. */
+/* If the path MTU was not known, smcr_reads_add() has assumed the highest one, so `last` was the
+ * lowest possible PSN. The READ is corrected once: then `open_length` is 0. */
 smcr_psn_t
 smcr_reads_settle(smcr_reads_t *reads, uint32_t mtu)
 {

@@ -10,7 +10,7 @@
 
 #include "sent.h"
 
-#define SMCR_READS_KEPT 32
+#define SMCR_READS_KEPT 32 /* highest number of READs of a flow that are kept */
 
 /* The PSNs of one READ. */
 typedef struct {

@@ -7,8 +7,8 @@
 
 #include "responses.h"
 
-/* Whether the response was captured on the other side of a router than an earlier one, seen at
- * `before` with this hop limit. */
+/* Whether the response was captured on the other side of a router than an earlier response.
+ * `before`, `hop_limit`: time and hop limit of the earlier one. */
 static bool
 is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *packet,
                  smcr_response_grounds_t grounds)
@@ -141,7 +141,7 @@ take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_
     return seen->frame;
 }
 
-/* READ responses and Atomic ACKs are kept by PSN, all others in the order of time. */
+/* READ responses and Atomic ACKs are kept by PSN, all others in the order in which they come. */
 uint32_t
 smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
                     const smcr_sent_t *packet, smcr_response_grounds_t grounds, bool *copy)

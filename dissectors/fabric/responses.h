@@ -8,7 +8,7 @@
 
 #include "seen.h"
 
-#define SMCR_RESPONSES_KEPT 16
+#define SMCR_RESPONSES_KEPT 16 /* number of ACKs, NAKs and RNR NAKs of a flow that are kept */
 
 /* An ACK, NAK or RNR NAK. */
 typedef struct {

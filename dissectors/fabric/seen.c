@@ -68,10 +68,10 @@ smcr_seen_shrink(smcr_seen_t *seen, wmem_allocator_t *scope)
     wmem_free(scope, before.slots);
 }
 
-/* Decides what to do if two PSNs have the same slot. Returns true if the table shall grow, false if
- * the newer PSN shall overwrite the older PSN. A small table always grows. A large table grows only
- * if more PSNs are under way than the table has slots, and half of the slots are in use. Without
- * the second condition, a few PSNs far apart would make the table grow. */
+/* Called if two PSNs have the same slot. Returns true if the table has to grow, false if the newer
+ * PSN has to overwrite the older one. A small table always grows. A large table grows only if more
+ * PSNs are under way than the table has slots, and half of the slots are in use. Without the second
+ * condition, a few PSNs far apart would make the table grow. */
 static bool
 is_worth_growing(const smcr_seen_t *seen, uint64_t needed)
 {
@@ -87,8 +87,7 @@ is_taken_by_other(const smcr_seen_packet_t *slot, smcr_psn_t psn)
     return slot->psn && slot->psn != psn;
 }
 
-/* An entry of a newer PSN is never replaced: then the result is NULL, which callers have to
- * handle. */
+/* The entry of a newer PSN is never replaced. */
 smcr_seen_packet_t *
 smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64_t needed,
               const smcr_sent_t *packet)
@@ -119,8 +118,7 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
     return slot;
 }
 
-/* What the common part says of the first transmission is also true of the last one until another
- * comes. */
+/* So far, the first packet with the PSN is also the last one, so its values are copied. */
 smcr_seen_rare_t *
 smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope)
 {
@@ -153,7 +151,7 @@ smcr_seen_last_hop_limit(const smcr_seen_packet_t *packet)
     return packet->rare ? packet->rare->last_hop_limit : packet->hop_limit;
 }
 
-/* The first packet stays: `first` of a verdict comes from it. */
+/* Only `rare` changes: the members of the first packet are needed for `first` of verdicts. */
 void
 smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {

@@ -123,9 +123,9 @@ smcr_seen_has_other_limit(uint8_t hop_limit, const smcr_sent_t *now)
     return hop_limit && now->hop_limit && hop_limit != now->hop_limit;
 }
 
-/* Whether two packets, seen at `before` and `now` with these hop limits, were seen before and after
- * a router: the limits are known and differ, and at most 2 milliseconds lie between. A sender gives
- * all its packets the same limit. */
+/* Whether a packet at `before` with `hop_limit` and the packet `now` were captured before and after
+ * a router, or after and before it: the limits are known and differ, and at most 2 milliseconds lie
+ * between. A sender gives all its packets the same limit. */
 bool smcr_seen_is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *now);
 
 /* Adds `psn`, whose first packet is `packet`, and returns its entry. The table keeps at least the

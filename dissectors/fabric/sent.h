@@ -24,15 +24,15 @@ typedef struct {
 typedef struct {
     uint32_t frame; /* frame number of the acknowledgement, from 1 */
     uint32_t psn : 24;    /* PSN that the acknowledgement names */
-    uint32_t holders : 8; /* number of packets whose acknowledgement this is and that are kept;
-                             SMCR_ACK_STAYS: so many, or more */
+    uint32_t holders : 8; /* number of kept packets that have this acknowledgement; SMCR_ACK_STAYS:
+                             so many or more */
     uint64_t time;  /* time of the acknowledgement, nanoseconds since the epoch */
 } smcr_ack_t;
 
-#define SMCR_ACK_STAYS 255 /* so many holders are not counted: the acknowledgement stays as long as
-                              its slab */
+#define SMCR_ACK_STAYS 255 /* highest number of holders that is counted: such an acknowledgement
+                              stays as long as its slab */
 
-/* Notes that a further packet has the acknowledgement. */
+/* Notes that a further packet has this acknowledgement, and returns the acknowledgement. */
 static inline const smcr_ack_t *
 smcr_ack_hold(smcr_ack_t *ack)
 {
@@ -41,8 +41,8 @@ smcr_ack_hold(smcr_ack_t *ack)
     return ack;
 }
 
-/* Notes that a packet which had the acknowledgement is not kept any more. Returns whether it was
- * the last one: then nobody has the acknowledgement. */
+/* Notes that a packet with this acknowledgement is not kept any more. Returns true if no other
+ * packet has the acknowledgement: the caller then frees it. */
 static inline bool
 smcr_ack_let_go(const smcr_ack_t *ack)
 {
@@ -51,6 +51,7 @@ smcr_ack_let_go(const smcr_ack_t *ack)
     return held->holders < SMCR_ACK_STAYS && --held->holders == 0;
 }
 
+/* Returns frame and time of the acknowledgement. */
 static inline smcr_when_t
 smcr_ack_when(const smcr_ack_t *ack)
 {

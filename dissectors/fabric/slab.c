@@ -9,7 +9,8 @@
 
 #include "wire/wire.h"
 
-#define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)
+#define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS) /* highest number of blocks whose entries have
+                                                     numbers of 32 bits */
 /* Size of one allocation of wmem, in blocks. Blocks begin at multiples of their size, but the
  * allocation may begin anywhere. So the allocation has room for one block less. */
 #define BLOCKS_AT_ONCE 32
@@ -83,7 +84,7 @@ smcr_slab_begin(smcr_slab_t *slab)
     slab->used = SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX;
 }
 
-/* The block in use stays, whatever its stamp is. */
+/* The block from which new entries are cut is not released, whatever its stamp is. */
 void
 smcr_slab_release(smcr_slab_t *slab, uint32_t stamp)
 {
@@ -116,7 +117,8 @@ smcr_slab_free(smcr_slab_t *slab, void *entry, size_t size)
     POISON(entry, size);
 }
 
-/* The first bytes of a freed entry lead to the one freed before. */
+/* The first bytes of a freed entry are the pointer to the entry of its size that was freed before
+ * it. */
 void *
 smcr_slab_take_freed(smcr_slab_t *slab, size_t size)
 {

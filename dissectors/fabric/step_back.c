@@ -114,7 +114,7 @@ is_long_after(const smcr_steps_t *steps, uint64_t since, const smcr_step_request
     return since && request->when.time > since + PAUSE + steps->rnr_timer;
 }
 
-/* Whether the sender has paused before it sent the request. */
+/* Returns whether the sender has paused before it sent the request. */
 static pause_t
 pause_before(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -492,7 +492,8 @@ note_request(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pa
         steps->naks[i].pending = false;
 }
 
-/* The pause is asked for before the request is noted: it is the time since the request before. */
+/* pause_before() is called before note_request(), since it needs the time of the request before
+ * this one. */
 smcr_step_taken_t
 smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {

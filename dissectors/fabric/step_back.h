@@ -63,8 +63,8 @@ typedef struct {
     uint8_t cause;          /* smcr_step_cause_t that the step has once it is proven */
 } smcr_step_tentative_t;
 
-/* The last step back of a flow, and the facts that find its next steps. All zeros: there has been
- * no request. */
+/* The last step back of a flow, and the facts by which its next steps are found. All zeros: there
+ * has been no request. */
 typedef struct {
     smcr_step_nak_t *naks;    /* SMCR_STEP_NAKS_KEPT entries, oldest first; NULL: no NAK so far */
     uint32_t nak_count;       /* number of NAKs (PSN sequence error) and RNR NAKs so far */
@@ -100,7 +100,8 @@ typedef enum {
                                         packet had it */
 } smcr_step_request_kind_t;
 
-/* A request that is not a copy made by the network, and the facts that decide its step. */
+/* A request that is not a copy made by the network, and the facts that decide to which step it
+ * belongs. */
 typedef struct {
     smcr_step_request_kind_t kind; /* how the PSN of the request relates to earlier PSNs */
     smcr_psn_t psn;          /* PSN of the request, unwrapped */

@@ -15,8 +15,8 @@ was_retransmitted(const smcr_seen_packet_t *packet)
     return packet && smcr_seen_last(packet).frame != packet->frame;
 }
 
-/* The request that a response answers: the one with the PSN of the response or, if that PSN is one
- * of those that a READ takes, the READ. */
+/* The request that a response answers: the request with the PSN of the response. If a READ takes
+ * this PSN for its response, the READ. */
 typedef struct {
     smcr_psn_t read; /* PSN of the READ; 0: the request is no READ, or not known as one */
     const smcr_seen_packet_t *seen; /* history of the request's PSN; NULL: none */
@@ -85,8 +85,8 @@ first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *agai
 
 /* A list of the messages that one response completes. */
 typedef struct {
-    smcr_completion_t *first; /* NULL: the list is empty */
-    smcr_completion_t *last;
+    smcr_completion_t *first; /* first message of the list; NULL: the list is empty */
+    smcr_completion_t *last; /* last message of the list; NULL: the list is empty */
 } list_t;
 
 /* Appends a complete message to the list. `begin`: frame and time of its first packet. `again`: one
@@ -180,9 +180,9 @@ complete_messages(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t
                        completed_fetch(&requests->flow, packet->opcode, psn));
 }
 
-/* Does not change the flow: smcr_traffic_judge() does so later. Until then, `acked_psn` of the flow
- * is what earlier responses have acknowledged. An acknowledged request whose time is after that of
- * its response is left out. */
+/* Does not change the flow, since smcr_traffic_judge() does so later: `acked_psn` of the flow is
+ * still the highest PSN that earlier responses have acknowledged. If the time of the acknowledged
+ * request is after that of the response, `acked_request` counts as not known. */
 smcr_traffic_answer_t
 smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet)
 {
@@ -205,7 +205,7 @@ smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const sm
     return answer;
 }
 
-/* Whether the flow begins anew is asked before the verdict, which changes the flow. */
+/* smcr_flow_begins_anew() is called before the verdict, which changes the flow. */
 smcr_flow_verdict_t
 smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                    const smcr_sent_t *packet)
@@ -228,8 +228,9 @@ smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_alloca
 #define SLOTS_MIN 16
 #define SLOTS_MAX 8192
 
+/* An RDMA WRITE packet that is not acknowledged yet. */
 typedef struct smcr_unacked_packet {
-    smcr_psn_t psn;
+    smcr_psn_t psn; /* unwrapped PSN of the packet */
     const smcr_ack_t **acked; /* see smcr_unacked_add() */
 } packet_t;
 

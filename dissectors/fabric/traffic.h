@@ -1,8 +1,8 @@
 /* What one queue pair receives from its peer: the flow, the messages that the peer completes, and
- * RDMA WRITE packets that wait for an acknowledgement.
+ * RDMA WRITE packets that are not acknowledged yet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #pragma once
 
