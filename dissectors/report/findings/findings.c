@@ -74,8 +74,9 @@ capitalized(const smcr_finder_t *finder, const char *text)
     return sentence;
 }
 
-/* Gives the finding of a link that never came up the cost of a slow setup: the hosts waited for
- * this link, so the slow setup follows from it. */
+/* If findings report a link that never came up and a slow setup, gives the first the cost of the
+ * second: the hosts waited for the link, so the slow setup follows from it. Called before the
+ * findings are sorted. */
 static void
 charge_failed_link(const smcr_finder_t *finder)
 {

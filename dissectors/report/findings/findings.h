@@ -8,7 +8,7 @@
 
 #include "report/figures/figures.h"
 
-/* A frame that a finding rests on. */
+/* A frame that a finding rests on: it shows the trouble that the finding reports. */
 typedef struct {
     uint32_t frame;  /* number of the frame */
     unsigned number; /* number of the finding in the report, from 1 */

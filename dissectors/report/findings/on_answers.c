@@ -16,11 +16,11 @@
 
 /* ---- slow answers ---- */
 
-/* Returns the wait for the server's slowest answer. Returns NULL if no user would notice this wait
- * (SMCR_FINDING_LONG_WAIT), or if it is not known which end is the client. Returns NULL as well if
- * the server also writes unasked, as one that publishes messages does: what comes late may be its
- * next message, not its answer. Waits for the client are not judged: a client may pause between
- * requests. */
+/* Returns the wait for the server's slowest answer. Returns NULL in three cases: 1. the wait is
+ * shorter than SMCR_FINDING_LONG_WAIT, so no user notices it; 2. it is not known which end is the
+ * client; 3. the server also writes without a request, as a server that publishes messages does:
+ * the data that end the wait may be no answer. Waits for the client are not judged: a client may
+ * pause between requests. */
 static const smcr_entry_conn_wait_t *
 find_long_answer(const smcr_entry_connection_t *conn)
 {
@@ -92,7 +92,8 @@ have_same_server(const smcr_finder_t *finder, const smcr_entry_connection_t *one
                      smcr_finding_wait_address(finder, other, true)) == 0;
 }
 
-/* Whether one of the `count` findings of `told` is about the server's program of `conn`. */
+/* Whether one of the `count` findings made so far (`told`) is about the program that is the server
+ * of `conn`. */
 static bool
 was_server_told(const smcr_finder_t *finder, const slow_answers_t *told, unsigned count,
                 const smcr_entry_connection_t *conn)
@@ -103,8 +104,8 @@ was_server_told(const smcr_finder_t *finder, const slow_answers_t *told, unsigne
     return false;
 }
 
-/* Returns the connection with the slowest answer; NULL: there is none. Servers that the
- * `told_count` findings of `told` describe do not count. */
+/* Returns the connection with the slowest answer; NULL: there is none. Servers that have one of the
+ * `told_count` findings made so far (`told`) do not count. */
 static const smcr_entry_connection_t *
 find_slowest_server(const smcr_finder_t *finder, const slow_answers_t *told, unsigned told_count)
 {
@@ -218,8 +219,8 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     return wmem_strbuf_finalize(text);
 }
 
-/* Makes the finding of a server's program with slow answers. Time in which its host waited itself
- * costs nothing: another finding has it. */
+/* Makes the finding of a server's program with slow answers. Time in which the host itself waited
+ * on another connection is no part of the cost: another finding has that wait. */
 static void
 add_slow_answer(smcr_finder_t *finder, const slow_answers_t *sum)
 {
@@ -524,7 +525,8 @@ is_hang(const open_wait_t *open)
     return open->wait->kind == SMCR_FIGURE_WAIT_READER || is_overdue(open);
 }
 
-/* Asked by the findings about silence (on_capture.c), so that one hang gives one finding. */
+/* Called by the findings about silence (on_capture.c), so that a program that hangs has one finding
+ * only. */
 bool
 smcr_finding_hangs(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -790,9 +792,10 @@ typedef struct {
 } unread_closes_t;
 
 /* Returns the number of bytes from the writer that the reader's message of its close does not
- * report as read; 0: none, or not known. A message has the cursor of all that the program has read.
- * Linux aborts if such data had arrived (smc_close_final() in net/smc/smc_close.c): so they had not
- * arrived when the reader closed. */
+ * report as read; 0: none, or not known. A message reports all bytes that the program has read so
+ * far. Linux closes with an abort if unread data has arrived (smc_close_final() in
+ * net/smc/smc_close.c). So after a close without an abort, the unread bytes had not arrived when
+ * the reader closed. */
 static uint64_t
 unread_of(const smcr_entry_connection_t *conn, smcr_figure_role_t writer)
 {
@@ -908,7 +911,7 @@ find_early_closes(smcr_finder_t *finder)
                        bytes_text(finder, &early));
 }
 
-/* Open waits are not examined under a display filter, which may hide the answers. */
+/* Under a display filter, which may hide answers, waits that have not ended are not examined. */
 void
 smcr_finding_on_answers(smcr_finder_t *finder)
 {

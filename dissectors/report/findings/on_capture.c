@@ -236,7 +236,8 @@ count_requests(const smcr_entry_rdma_t *flow)
     return count;
 }
 
-/* Fewer requests than that may be the last packets of a capture, whose answers would come later. */
+/* Lowest number of requests without an answer for a finding. Fewer may be the last packets of the
+ * capture, whose answers come after its end. */
 #define REQUESTS_LEAST 8
 
 /* Whether the flow has requests of RC, and the capture has nothing in the other direction between
@@ -288,9 +289,10 @@ find_unanswered(smcr_finder_t *finder)
 }
 
 /* Finding: one direction is not captured. A port of the switch or of the host was left out. The
- * finding names the first flow that shows this. No finding is made in two cases:
- * 1. the capture has at least one packet in the other direction between the two hosts;
- * 2. the flow has no acknowledgement: then nothing proves that the other host sent requests. */
+ * finding names the first flow that shows this. Nothing proves a missing direction in two cases: 1.
+ * the capture has at least one packet in the other direction between the two hosts; 2. the flow has
+ * no acknowledgement, so the other host may have sent no requests. Then find_unanswered() looks for
+ * requests without an answer. */
 static void
 find_one_sided(smcr_finder_t *finder)
 {
@@ -308,7 +310,7 @@ find_one_sided(smcr_finder_t *finder)
 }
 
 /* Returns the first link of the connection `stream` whose devices are known; NULL: there is none.
- * `stream`: index of the connection (smcr.stream). */
+ * `stream`: number of the connection (smcr.stream). */
 static const smcr_entry_link_t *
 link_of_stream(const smcr_finder_t *finder, uint64_t stream)
 {
@@ -368,6 +370,7 @@ typedef struct {
     bool is_server;                      /* the end is that of the server */
 } conn_end_t;
 
+/* Returns address and port of the end. */
 static const smcr_entry_endpoint_t *
 endpoint_of(const conn_end_t *end)
 {
@@ -511,8 +514,9 @@ find_connections_twice(smcr_finder_t *finder, const translated_t *translated)
 }
 
 /* Returns the number of connections that are known from RoCE only, if one direction is not
- * captured. RoCE of as many TCP connections may be captured: the CLC message that names their queue
- * pair and their buffer may be of the direction that is missing. Otherwise returns 0. */
+ * captured. Each of them may be one of the TCP connections without RoCE: the CLC message that would
+ * show this, since it names queue pair and buffer, may be of the direction that is missing.
+ * Otherwise returns 0. */
 static uint64_t
 count_without_ports(const smcr_finder_t *finder)
 {
@@ -796,13 +800,13 @@ has_room_for_stop(const smcr_finder_t *finder)
     return finder->rank_count[SMCR_FIGURE_NOTE][SMCR_FINDING_BY_STOP] < SMCR_FINDINGS_MOST;
 }
 
-/* Makes two kinds of findings about silence:
+/* Findings about silence, of two kinds:
  * 1. AT_ONCE or more connections stop together with all traffic between their hosts. The cause is
  *    common: port, cable, host, or programs that pause together. Each pair of hosts has a finding
  *    of its own.
- * 2. All other silent connections share one finding, for information.
- * A connection is not counted if it has closed, or if it was active until shortly before the
- * capture ended (goes_silent()). */
+ * 2. All other silent connections share one finding, for information. A connection is not counted
+ *    if it has closed, or if it was active until shortly before the capture ended
+ * (goes_silent()). */
 static void
 find_silence(smcr_finder_t *finder)
 {
@@ -836,8 +840,8 @@ suppress_findings_of_missing(smcr_finder_t *finder)
     finder->has_rank[SMCR_FINDING_BY_LACK] = true;
 }
 
-/* With a display filter nothing is missing for certain, so findings of missing packets are not
- * made, and others do not rest on them. */
+/* Under a display filter, no packet is certainly missing in the capture. So only the first two
+ * findings are made, which do not need that. */
 void
 smcr_finding_on_capture(smcr_finder_t *finder)
 {

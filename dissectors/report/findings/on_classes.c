@@ -15,15 +15,17 @@
 #include "report/findings/finder/causes.h"
 #include "report/words/words.h"
 
-/* Packets of several flows whose class is odd. */
+/* Packets of several flows in a class that does not fit: the odd packets. Which packets these are
+ * depends on the finding. */
 typedef struct {
-    uint64_t flows;                /* number of flows that have such packets */
-    uint64_t packets;              /* number of these packets */
-    smcr_when_t when;              /* the first of them in the flow `at` */
-    const smcr_entry_rdma_t *at;   /* the flow with the most of them; NULL: none */
+    uint64_t flows;                /* number of flows with odd packets */
+    uint64_t packets;              /* number of odd packets, of all these flows */
+    smcr_when_t when;              /* the first odd packet of the flow `at` */
+    const smcr_entry_rdma_t *at;   /* the flow with the most odd packets; NULL: none */
     uint64_t most;                 /* number of odd packets of `at` */
     const char *odd;               /* class of the odd packets of `at`, as text */
-    const char *data;              /* class of the other packets of `at`, as text */
+    const char *data;              /* class of the packets that the odd ones of `at` are compared
+                                      with, as text */
 } odd_class_t;
 
 /* ---- classes ---- */
@@ -165,6 +167,7 @@ add_slow_cnps(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rd
         add_odd(finder, odd, flow, "DSCP", (const smcr_figure_value_count_t *[]){dscp, dscp});
 }
 
+/* A function that adds the odd packets of one flow to the sum `odd`. */
 typedef void add_odd_class_t(const smcr_finder_t *finder, odd_class_t *odd,
                              const smcr_entry_rdma_t *flow);
 
@@ -308,7 +311,8 @@ find_not_ect(smcr_finder_t *finder)
  * microseconds. */
 #define LONG_PAUSE (10 * SMCR_TIME_MILLISECOND)
 
-#define LARGE_PART 10 /* pauses of at least one part in so many of a time cost senders much of it */
+#define LARGE_PART 10 /* pauses that cover at least 1 / LARGE_PART of a time take a large part of
+                         it */
 
 /* Whether the pauses of `one` weigh more than those of `other`: they lasted longer or, if the time
  * is equal, have more frames. */
@@ -364,9 +368,9 @@ stillest_flow(const smcr_finder_t *finder)
 }
 
 /* Whether the class was, or may have been, paused for a large part of the capture, or for a time
- * without a break that is far longer than a common pause. The speed of the link decides how long
- * the quanta of a frame last. Without it only a port that renews its pauses before they would be
- * over keeps its peer from sending for so long. */
+ * without a break that is far longer than a common pause. If the speed of the link is not known,
+ * `paused_most_s` is only an upper bound. So more than one frame is needed: a port that renews a
+ * pause before it ends does keep its peer from sending. */
 static bool
 is_storm(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {
@@ -502,8 +506,8 @@ other_pauses_text(const smcr_finder_t *finder)
 /* Finding: a port sends PAUSE or PFC frames. They ask the peer of the link to stop sending: the
  * port, or what lies after it, takes in packets more slowly than they come. The finding is a
  * warning if the pauses are long, or take a large part of the time. If a flow stood still, or
- * stopped for good, the finding has this time as its cost. That a flow in the class sent nothing is
- * what the frames prove; they do not prove that it had something to send. */
+ * stopped for good, the finding has this time as its cost. The frames prove that a flow of the
+ * class sent nothing meanwhile. They do not prove that it had something to send. */
 static void
 find_pauses(smcr_finder_t *finder)
 {
@@ -534,8 +538,7 @@ find_pauses(smcr_finder_t *finder)
         flow ? still_text(finder, flow) : flows_text(finder, pause));
 }
 
-/* The report sorts findings. The order here decides only between findings that are equal in all
- * else (compare_found()). */
+/* The order of the calls matters only for findings that compare_found() cannot order otherwise. */
 void
 smcr_finding_on_classes(smcr_finder_t *finder)
 {

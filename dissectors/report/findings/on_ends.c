@@ -573,8 +573,8 @@ reset_text(const smcr_finder_t *finder, smcr_finding_property_t *has_property,
     return wmem_strdup_printf(finder->scope, "%s%s: TCP reset by %s", conns, over, by);
 }
 
-/* Returns text about RoCE packets that continued after the resets; "" if they did so for less than
- * half a second. A host that resets TCP ends SMC-R, too. So a middlebox may have sent the RST. */
+/* Returns text about RoCE packets that still came after a reset; "" if they came for less than half
+ * a second. A host that resets TCP ends SMC-R, too. So a middlebox may have sent the RST. */
 static const char *
 after_reset_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -588,8 +588,8 @@ after_reset_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice
 
 /* Findings: TCP resets. A reset of a connection over RDMA ends the connection without the close
  * flags of CDC, so data may be lost: the finding has a high rank. A reset of a connection over TCP
- * has a low rank, since programs that end in a hurry send one. The second sentence leaves out "over
- * TCP" if the outcome of one of the connections is not known. */
+ * has a low rank, since programs that end in a hurry send one. The sentence of the second finding
+ * does not say "over TCP" if the outcome of one of its connections is not known. */
 static void
 find_resets(smcr_finder_t *finder)
 {

@@ -201,8 +201,8 @@ cnps_once(const smcr_entry_rdma_t *flow)
     return smcr_figure_or_zero(flow->cnp) - smcr_figure_or_zero(flow->cnp_copies);
 }
 
-/* Returns the number of frames with a mark, and with a CNP: those that the finding's filter finds,
- * duplicates among them. */
+/* Returns the number of frames that the finding's display filter selects: frames with a mark and
+ * frames with a CNP, duplicates included. */
 static uint64_t
 count_frames(const smcr_finder_t *finder)
 {
@@ -252,9 +252,9 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, cnps_once(flow), 0);
 }
 
-/* Returns how many of the marks are on the IP header of a tunnel only: " (12 on the tunnel)"; " (on
- * the tunnel)" for all of them; "" for none. The end of the tunnel copies such a mark to the packet
- * within (RFC 6040), so the receiver answers it, too. */
+/* Returns text about marks that only the outer IP header of a tunnel has: " (12 on the tunnel)"; "
+ * (on the tunnel)" for all of them; "" for none. The end of the tunnel copies such a mark to the
+ * packet within (RFC 6040), so the receiver answers it, too. */
 static const char *
 tunnel_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked)
 {
@@ -551,8 +551,9 @@ find_cm_retransmissions(smcr_finder_t *finder)
 
 /* ---- RoCE that is not analysed ---- */
 
-/* Finding: headers of RoCE packets that are not analysed show trouble. The counts are those of
- * single headers: they blame nobody, and say how to see more. */
+/* Finding: headers of RoCE packets that are not analysed show trouble. The counts come from single
+ * headers, without analysis. So the finding blames no host, and names the preference that shows
+ * more. */
 static void
 find_other_roce(smcr_finder_t *finder)
 {
@@ -570,7 +571,7 @@ find_other_roce(smcr_finder_t *finder)
                     smcr_words_things(finder->scope, others->packets, "packet"), trouble);
 }
 
-/* The order decides only between findings that are equal in all else. */
+/* The order of the calls matters only for findings that compare_found() cannot order otherwise. */
 void
 smcr_finding_on_fabric(smcr_finder_t *finder)
 {

@@ -15,7 +15,7 @@
                           reasons share one finding */
 
 /* End of a sentence: why the SMC-R option may be missing, or why no Proposal comes after the
- * option. Index: the sign that the SYN or SYN-ACK shows. Linux uses no SMC-R on a socket with
+ * option. Index: the sign of the cause in the SYN or SYN-ACK. Linux uses no SMC-R on a socket with
  * TCP_FASTOPEN (smc_setsockopt()). */
 static const char *const signs[] = {
     [SMCR_FIGURE_SIGN_NONE] = "",
@@ -169,8 +169,8 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
 
 /* Whether something failed with the fallback of the connection: RoCE packets did not arrive
  * although the peers had agreed on SMC-R (smcr_finding_is_timeout()), or the connection failed
- * (is_broken_by_option()). Else a peer may have declined SMC-R, and the program gets its data over
- * TCP. */
+ * (is_broken_by_option()). Otherwise false: a peer may have declined SMC-R, and the program gets
+ * its data over TCP. */
 static bool
 is_failure(const smcr_entry_connection_t *conn)
 {
@@ -204,8 +204,8 @@ broken_text(const smcr_finding_alike_t *group)
 }
 
 /* Returns the reason of the fallback of connections, as the rest of a sentence. A timeout, or RDMA
- * buffers that the peer does not confirm, may be the consequence of an earlier failure of RoCE,
- * which then stands for the remarks after the reason. */
+ * buffers that the peer does not confirm, may be the consequence of an earlier failure of RoCE.
+ * Then the text has this failure in place of other causes. */
 static const char *
 fallback_text(const smcr_finder_t *finder, const smcr_finding_alike_t *group)
 {

@@ -90,9 +90,10 @@ is_unnamed(const smcr_entry_connection_t *conn)
     return is_of_roce && conn->began_before != SMCR_FIGURE_YES;
 }
 
-/* Returns text about unnamed connections (is_unnamed()): they are probably those of which only the
- * handshake is known. "" if there are none, or if the CLC messages of a handshake name its alert
- * tokens: then they are not truncated, and would name the RoCE packets. */
+/* Returns text about unnamed connections (is_unnamed()): they are probably the connections of which
+ * only the handshake is known. Returns "" if there is no unnamed connection. Returns "" also if the
+ * CLC messages of an unfinished handshake have alert tokens: they are not truncated then, and the
+ * tokens would have assigned the RoCE packets to the connection. */
 static const char *
 unnamed_text(const smcr_finder_t *finder)
 {
@@ -123,12 +124,14 @@ has_one_direction(const smcr_finder_t *finder, const smcr_entry_connection_t *co
     return false;
 }
 
-#define SOON (2 * SMCR_TIME_SECOND) /* shorter than the timeouts of CLC: a handshake may go on */
+#define SOON (2 * SMCR_TIME_SECOND) /* nanoseconds; shorter than the timeouts of CLC: if the capture
+                                       ends sooner after the last packet of a handshake, the
+                                       handshake may have continued */
 
 /* Returns "; the capture ends 39 ms after the last packet": `longest`, nanoseconds, from the last
  * packet of a handshake to the end of the capture. If this is less than a millisecond: "; the
- * capture ends with the last packet". "" if a handshake would not go on for so long, or if the end
- * of the capture is not known. */
+ * capture ends with the last packet". "" if `longest` is SOON or more: then the end of the capture
+ * does not explain the unknown outcome. "" also if the end of the capture is not known. */
 static const char *
 end_of_capture_text(const smcr_finder_t *finder, uint64_t longest)
 {
@@ -254,8 +257,8 @@ repeats_syn_ack(const smcr_finder_t *finder, const smcr_entry_connection_t *conn
 /* Returns why the receiver may never have acknowledged the last CLC message. The Proposal is the
  * client's first data. A server does not acknowledge it if the server's accept queue is full: the
  * program does not accept connections as fast as they come. Linux then discards the ACK of TCP's
- * handshake and the client's data, and retransmits its SYN-ACK, unless it has sent a SYN cookie.
- * So a host that is alive may have received the Proposal each time. */
+ * handshake and the client's data, and retransmits its SYN-ACK, unless it has sent a SYN cookie. So
+ * a host that does not answer may be alive, and have received the Proposal each time. */
 static const char *
 why_unacknowledged(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -517,8 +520,7 @@ smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_c
     return "; perhaps no queue pair is left for a new link group";
 }
 
-/* The report sorts findings. The order here decides only between findings that are equal in all
- * else (compare_found()). */
+/* The order of the calls matters only for findings that compare_found() cannot order otherwise. */
 void
 smcr_finding_on_handshakes(smcr_finder_t *finder)
 {

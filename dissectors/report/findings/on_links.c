@@ -78,7 +78,7 @@ has_failed(const smcr_entry_link_t *link)
 }
 
 /* Whether an earlier link of the group has failed on the same path. The finding of the earlier link
- * includes this link. */
+ * reports this link, too (same_path_text()). */
 static bool
 is_told_before(const link_place_t *place)
 {
@@ -134,10 +134,10 @@ next_active(const smcr_entry_link_group_t *group, uint32_t frame)
     return first;
 }
 
-/* Returns how redundant the group is after a link failed in `frame`: "; no redundancy until frame
- * 660" if another link becomes active later, else "; no redundancy since frame 264", or "; no
- * redundancy" if the link never was active. Returns "" if two or more other links were active, if
- * no other link was active, if the state of a link is not known, or if `frame` is 0. */
+/* Returns text about the redundancy of the group after a link failed in `frame`: "; no redundancy
+ * until frame 660" if another link becomes active later, else "; no redundancy since frame 264", or
+ * "; no redundancy" if the link never was active. Returns "" if the number of other active links in
+ * `frame` was not exactly one, if the state of a link is not known, or if `frame` is 0. */
 static const char *
 redundancy_text(const link_place_t *place, uint32_t frame)
 {
@@ -206,7 +206,7 @@ last_work_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
     return directions == 2 ? MAX(last, unanswered) : 0;
 }
 
-/* Counts a connection that has moved to the link `next`. `last`: when the old link last worked
+/* Counts a move of a connection to the link `next`. `last`: when the old link last worked
  * (last_work_time()); 0: not known. The interruption begins at `last`, and ends with the
  * connection's first packet on the new link. If connections have moved to different links,
  * `failover->to` becomes SMCR_FIGURE_UNKNOWN. */
@@ -337,9 +337,9 @@ find_left_link(const link_place_t *place)
 }
 
 /* Returns ", 12,000 bytes rewritten"; "" if there are none. A byte is rewritten if a connection has
- * written it a second time at the same position, on any link. After a move the writer writes data
- * once more if its arrival is not proven. The notice of the field smcr.stream.rewritten counts
- * bytes of the whole capture (count_write()), not of one link. */
+ * written it a second time at the same position, on any link. After a move, a writer rewrites data
+ * that may not have arrived. The notice of the field smcr.stream.rewritten counts bytes of the
+ * whole capture (count_write()), not of one link. */
 static const char *
 rewritten_text(const smcr_finder_t *finder)
 {
@@ -680,7 +680,7 @@ find_group_end(smcr_finder_t *finder)
                     smcr_words_things(finder->scope, again.count, "retransmission"));
 }
 
-/* Links come before their groups, whose end may follow from them. */
+/* The findings of links are made before those of link groups, whose end may be a consequence. */
 void
 smcr_finding_on_links(smcr_finder_t *finder)
 {

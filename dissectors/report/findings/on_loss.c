@@ -40,7 +40,7 @@ unproven_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 
 /* Returns the number of packets of the flow that were lost upstream of the capture point, and each
  * retransmitted alone after a NAK (selective repeat); 0 if the sender mostly goes back (go-back-N).
- * Then the packets after the lost one come a second time, and count as retransmitted. */
+ * With go-back-N, the packets after the lost one come a second time, and count as retransmitted. */
 static uint64_t
 alone_of(const smcr_entry_rdma_t *flow)
 {
@@ -69,8 +69,8 @@ was_asked_for(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *peer)
 /* Returns the number of packets of the flow that were retransmitted although they had arrived: the
  * receiver acknowledged the packet before the retransmission, or it acknowledged both
  * transmissions. Returns 0 if the flow has lost packets, or if an acknowledgement may be a
- * duplicate. Retransmissions in silences of the peer do not count: nobody had acknowledged their
- * packets, and they are the first ones that the receiver acknowledges twice. */
+ * duplicate. Retransmissions in silences of the peer are subtracted: the receiver acknowledges
+ * their packets only after the silence, perhaps each transmission of them. */
 static uint64_t
 needless_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -92,7 +92,8 @@ frame_of(const void *occurrences, uint32_t index)
     return ((const smcr_figure_occurrence_t *)occurrences)[index].frame;
 }
 
-/* Returns the position of the first frame that the notice counts and that is not before `frame`. */
+/* Returns the index of the first occurrence of the notice in `frame` or a later frame; the number
+ * of occurrences: there is none. */
 static uint32_t
 first_from(const smcr_figure_notice_t *notice, uint32_t frame)
 {
@@ -134,9 +135,9 @@ ended_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 }
 
 /* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other
- * findings explain the retransmissions. The number does not include retransmissions after RNR NAKs,
- * and not the last packets of a link group that has ended (find_group_end()), nor those
- * of packets that had arrived (find_needless()). */
+ * findings explain the retransmissions. Three kinds of retransmissions are not included: those
+ * after RNR NAKs; those of the last packets of a link group that has ended (find_group_end()); and
+ * those of packets that had arrived (find_needless()). */
 static uint64_t
 lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -241,10 +242,10 @@ severity_of_loss(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_
     return are_many(trouble) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
-/* Whether packets were lost upstream of the capture point: packets are missing in the capture, and
- * not only packets that the receiver acknowledged and nobody retransmitted. Maybe only the capture
- * does not have the latter. There is such a packet for each of the `naks` NAKs: a NAK more asks for
- * a captured packet, which may have been out of order downstream. */
+/* Whether packets were lost upstream of the capture point. Some packets are missing in the capture
+ * only: the receiver acknowledged them, and nobody retransmitted them. The other missing packets
+ * must be at least as many as the `naks` NAKs. If there were more NAKs, one of them would ask for a
+ * captured packet, which may have been out of order downstream. */
 static bool
 are_lost_upstream(const smcr_entry_rdma_t *sum, uint64_t naks)
 {
@@ -523,9 +524,9 @@ wait_for_retransmissions(const smcr_finder_t *finder)
     return cost;
 }
 
-#define NOTICED (500 * SMCR_TIME_MILLISECOND) /* cost of a proven loss of MANY_LOST percent or more,
-                                                 at least: a user notices it */
-#define MANY_LOST 1
+#define NOTICED (500 * SMCR_TIME_MILLISECOND) /* lowest cost of a proven loss of MANY_LOST percent
+                                                 or more, nanoseconds: users notice such a loss */
+#define MANY_LOST 1 /* percent of the packets that were retransmitted, for is_frequent() */
 
 /* Whether MANY_LOST percent or more of the packets were retransmitted. */
 static bool
@@ -583,10 +584,10 @@ add_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         smcr_finding_trouble_add(trouble, flow, naks_of(finder, flow), 0);
 }
 
-/* Finding: NAKs, and no packet that was captured twice. A sender that retransmits only what is
- * missing (selective repeat) sends a packet that was lost before the capture point, and no other.
- * That packet looks like one out of order. Each NAK proves that the receiver missed a packet when
- * it came to later ones. */
+/* Finding: NAKs, and no packet that was captured twice. If a packet was lost upstream of the
+ * capture point, a sender with selective repeat retransmits only this packet. In the capture it
+ * looks like an out-of-order packet. Each NAK proves that the receiver got a packet with a higher
+ * PSN before the missing one. */
 static void
 find_naks(smcr_finder_t *finder)
 {
@@ -618,8 +619,8 @@ add_naks_alone(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->nak.psn_sequence), 0);
 }
 
-/* Finding: NAKs for packets that are not captured. Each NAK proves that its sender missed a packet
- * when it came to later ones. */
+/* Finding: NAKs for packets that are not captured. Each NAK proves that its sender got a packet
+ * with a higher PSN before the missing one. */
 static void
 find_naks_alone(smcr_finder_t *finder)
 {

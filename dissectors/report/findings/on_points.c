@@ -20,6 +20,7 @@ static const char *const not_captured_filters[] = VERDICT_FILTERS("4");
 static const char *const reordered_filters[] = VERDICT_FILTERS("5");
 static const char *const marked_filters[] = VERDICT_FILTERS("6");
 
+/* Whether the way is of TCP segments; false: of RoCE packets. */
 static bool
 is_of_tcp(const smcr_entry_way_t *way)
 {
@@ -143,7 +144,7 @@ add_between(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const smcr_
                     hosts_of(finder, way));
 }
 
-/* Finding: packets come out of order from one point to the next. */
+/* Finding: packets came in order at one point, and out of order at the next point. */
 static void
 find_reordered(smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
@@ -184,8 +185,9 @@ find_options(smcr_finder_t *finder, const smcr_entry_way_t *way)
                     way->to, hosts_of(finder, way));
 }
 
-/* Finding: the packets of two capture points do not fit together. The finding is made for one of
- * the two directions between the points: the one whose first point has the interface with the lower
+/* Finding: the packets of two capture points contradict each other: their times show that both
+ * points are one capture, or that a clock was set. The finding is made for one of the two
+ * directions between the points: the one whose first point has the interface with the lower
  * number. */
 static void
 find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
@@ -207,8 +209,8 @@ find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
 }
 
 /* Adds the findings about each way between two capture points. Each rule is asked for each way:
- * smcr_finder_add() adds no finding whose count is 0. The rules for one way are independent; the
- * order of findings is made later, by their weight. */
+ * smcr_finder_add() adds no finding whose count is 0. The rules do not depend on each other.
+ * findings.c sorts the findings later. */
 void
 smcr_finding_on_points(smcr_finder_t *finder)
 {

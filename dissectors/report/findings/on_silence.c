@@ -1,8 +1,8 @@
 /* Findings about silence: packets are retransmitted, and nothing comes back. A dead host, a dead
  * path and a queue pair in error look the same on one queue pair. Packets that the same host sends
  * elsewhere distinguish these causes, so each sentence names other packets of the host that were
- * captured. Also packets that are too big for the path, which get no
- * answer either.
+ * captured. This file also has the finding of packets that are too big for the path, which get no
+ * answer, either.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -44,12 +44,12 @@ length_of(const smcr_entry_flow_silence_t *silence)
 /* Bytes of an IP packet that every path carries: the smallest MTU of IPv6. */
 #define EVERY_PATH_CARRIES 1280
 
-/* Returns text that asks for the path MTU if the sender tries a request in vain that is larger than
- * all packets which arrive at the destination host; "" if it does not, if RNR NAKs refuse the
- * request, if no packet was acknowledged, or if every path carries a request of this size; also if
- * the size is not known, or a display filter of the report may hide larger packets. Nothing
- * proves that a smaller packet would have arrived at that time (smcr_finding_flow_is_too_big()
- * does). */
+/* Returns text that advises to check the path MTU, if a request that is never acknowledged is
+ * larger than all packets that have arrived at the destination host. Returns "" if no request is
+ * stuck, if its size is not known, if every path carries such a size, if RNR NAKs refuse the
+ * request, if no packet was acknowledged, and under a display filter of the report, which may hide
+ * larger packets. Nothing proves that a smaller packet would have arrived at that time
+ * (smcr_finding_flow_is_too_big() does). */
 static const char *
 flow_size_hint(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -398,8 +398,9 @@ may_have_ended(const smcr_finder_t *finder, const silent_host_t *host)
 }
 
 /* Returns text about the causes of a silence in which the host has sent no other packet after the
- * second retransmission. A packet between the begin of the silence and the second retransmission
- * shows that the host lived then. Without one, the host has sent none since the silence began. */
+ * second retransmission. If the host has sent a packet between the beginning of the silence and the
+ * second retransmission (`early_frame`), it was alive then. Otherwise it has sent none since the
+ * silence began. */
 static const char *
 unheard_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -530,8 +531,9 @@ silence_text(const smcr_finder_t *finder, const silent_host_t *host)
 
 /* ---- the findings ---- */
 
-/* Returns NOTE for a silence that was short and is over, or that follows a possible end of the
- * host's traffic and has left nothing undelivered; WARN otherwise. */
+/* Returns NOTE for a short silence that is over. Returns NOTE also if a message that is not
+ * captured may have ended the link before, and no ICMP error reports packets as undelivered.
+ * Otherwise returns WARN. */
 static smcr_figure_severity_t
 severity_of(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -563,8 +565,9 @@ ended_connection(const smcr_finder_t *finder, const silent_host_t *host)
     return false;
 }
 
-/* Returns the rank of a silence that is over: it has cost time, and nothing has failed. 0: the rank
- * of its kind. `after_reset`: the host had reset TCP connections before. */
+/* Returns the rank of the finding: SMCR_FINDING_BY_PAST_SILENCE for a silence that is over and has
+ * cost only time. 0: the rank of the finding's kind. `after_reset`: the host had reset TCP
+ * connections before. */
 static smcr_finding_rank_t
 rank_of(const smcr_finder_t *finder, const silent_host_t *host, bool after_reset)
 {
@@ -627,8 +630,9 @@ is_left_over(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 
 /* Finding: most packets of a flow are retransmissions, and the capture has no packet of the reverse
  * direction at all. The capture may have only one direction, so nothing proves that the peer was
- * silent. The finding describes the flow with the most retransmissions. A flow that is left from
- * before the capture comes after the troubles of later connections. */
+ * silent. The finding describes the flow with the most retransmissions. If the flow is left over
+ * from before the capture, the finding has a low rank: it comes after the troubles of later
+ * connections. */
 static void
 find_unheard(smcr_finder_t *finder)
 {
@@ -732,7 +736,8 @@ find_used_up_retries(smcr_finder_t *finder)
                     flow_size_hint(finder, worst));
 }
 
-/* The longest silences come first: only as many as a report has are made. */
+/* Findings are made of the SMCR_FINDINGS_MOST longest silences only: a report has no more
+ * findings. */
 void
 smcr_finding_on_silence(smcr_finder_t *finder)
 {

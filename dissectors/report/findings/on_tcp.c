@@ -7,12 +7,13 @@
 
 #include "report/words/words.h"
 
-#define FEW_SEGMENTS 3 /* number of retransmitted segments from which on the finding is a note;
-                          fewer may be needless: a timer that is too short retransmits segments that
-                          had arrived */
+#define FEW_SEGMENTS 3 /* number of retransmitted segments from which on the finding is a note.
+                          Fewer retransmissions may be needless: a timer that is too short makes a
+                          host retransmit segments that had arrived */
 
-#define LONG_TCP_WAIT (500 * SMCR_TIME_MILLISECOND) /* shortest time that one connection waits for
-                                                       retransmissions which costs time */
+#define LONG_TCP_WAIT (500 * SMCR_TIME_MILLISECOND) /* lowest time, nanoseconds, for which a
+                                                       connection waits for retransmissions, that
+                                                       counts as cost */
 
 /* Sums over all TCP connections. */
 typedef struct {
@@ -47,9 +48,10 @@ ends_of(const smcr_entry_tcp_t *flow, bool is_up)
                               .dst_port = is_up ? flow->dst_port : flow->src_port};
 }
 
-/* Returns how many segments of the direction came twice, as D-SACKs report, that are no duplicates
- * of the network, which come twice, too. If the capture has several points, a second point shows
- * each segment once more: these duplicates are of the capture. */
+/* Returns how many retransmitted segments of the direction arrived twice, as D-SACKs report. A
+ * receiver also sends a D-SACK for a duplicate made by the network, so these are subtracted. If the
+ * capture has several points, a second point shows each segment once more; such duplicates are not
+ * of the network. */
 static uint64_t
 came_twice(const tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 {
@@ -238,9 +240,9 @@ twice_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
 
 /* Finding: losses of TCP. The finding is made if 0.2 % or more of the data segments were
  * retransmitted, since a lower rate is normal for TCP. The finding is a note; below FEW_SEGMENTS
- * retransmitted segments it is for information, unless a connection waited for LONG_TCP_WAIT: then
- * the finding has cost time, and else it is a risk. Segments that arrived twice are not lost, and
- * do not count for FEW_SEGMENTS. */
+ * retransmitted segments it is for information, unless a connection waited for LONG_TCP_WAIT. With
+ * such a wait the finding is of the class of lost time, otherwise it is a risk. Segments that
+ * arrived twice are not lost, and do not count for FEW_SEGMENTS. */
 static void
 find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
 {

@@ -11,13 +11,17 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-/* Lower bounds of what counts; times are in nanoseconds. */
-#define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND) /* one wait of a writer */
-#define LONG_HALF (50 * SMCR_TIME_MILLISECOND)   /* all waits, if half of the connection's time */
+/* Lower bounds: times in nanoseconds, or numbers, from which on a rule of this file applies. */
+#define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND) /* one wait of a writer that counts as cost */
+#define LONG_HALF (50 * SMCR_TIME_MILLISECOND)   /* sum of all waits that a user notices, if it is
+                                                    half of the connection's time */
 #define LONG_SETUP SMCR_TIME_SECOND              /* a setup that makes the finding a note */
-#define MANY_WRITES 100                          /* number of WRITEs, for small writes */
-#define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)  /* mean time of acknowledgements, from a queue */
-#define ENOUGH_ACKS 16                           /* number of acknowledgements, to judge the path */
+#define MANY_WRITES 100                          /* number of WRITEs of a direction, for the finding
+                                                    of small writes */
+#define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)  /* mean time of acknowledgements that shows a queue
+                                                    on the path */
+#define ENOUGH_ACKS 16                           /* number of acknowledgements that is enough to
+                                                    judge the path */
 
 /* The waits of one direction of a connection. All times are in nanoseconds. */
 typedef struct {
@@ -196,8 +200,8 @@ severity_of_wait(const wait_t *wait)
 
 /* Whether the direction `wait` is worse than the direction `than`. A direction whose wait is a
  * warning (severity_of_wait()) is worse than a direction whose wait is none: a long connection must
- * not hide a short one that hardly did anything but wait. Else a direction with a slow reader is
- * worse than a direction without. Otherwise the direction that waited longer is worse. */
+ * not hide a short one that waited most of its time. Else a direction with a slow reader is worse
+ * than a direction without. Otherwise the direction that waited longer is worse. */
 static bool
 is_worse(const wait_t *wait, const wait_t *than)
 {
@@ -212,8 +216,8 @@ is_worse(const wait_t *wait, const wait_t *than)
 
 /* ---- who waited ---- */
 
-/* Whether one of the `count` findings of `told` is about the reader of `wait`: the same host in the
- * same role. */
+/* Whether one of the `count` findings made so far (`told`) is about the reader of `wait`: the same
+ * host in the same role. */
 static bool
 was_told(const smcr_finder_t *finder, const wait_t *told, unsigned count, const wait_t *wait)
 {
@@ -227,7 +231,7 @@ was_told(const smcr_finder_t *finder, const wait_t *told, unsigned count, const 
 
 /* Returns the worst of all directions that waited long (waits_long()), and adds their number to
  * `*count`. If no direction waited long, the returned struct is all zeros. Directions whose reader
- * the `told_count` findings of `told` describe do not count. */
+ * has one of the `told_count` findings made so far (`told`) do not count. */
 static wait_t
 find_worst_wait(const smcr_finder_t *finder, const wait_t *told, unsigned told_count,
                 uint32_t *count)
@@ -404,7 +408,8 @@ own_wait_of_reader(const smcr_finder_t *finder, const wait_t *wait)
 /* Makes the finding of a direction that waited long. `count`: number of directions that waited.
  * Only a slow reader makes it a finding of its own kind; a wait that no user feels has a lower
  * rank. The finding costs the time of the wait, so a longer wait comes before. Time in which the
- * reader's host waited itself costs nothing: another finding has it. */
+ * reader's host itself waited on another connection is no part of the cost: another finding has
+ * that wait. */
 static void
 add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
 {
@@ -496,8 +501,8 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
         return smcr_finding_step_before_fallback(finder, conn);
     const smcr_entry_conn_setup_t *setup = &conn->setup;
     const struct {
-        uint64_t time;
-        const char *name;
+        uint64_t time;    /* time of the step, nanoseconds; 0: not known */
+        const char *name; /* the step */
     } steps[] = {{smcr_figure_or_zero(setup->llc_s), "LLC of the first contact"},
                  {smcr_figure_or_zero(setup->confirm_s), "from the CLC Accept to the Confirm"},
                  {smcr_figure_or_zero(setup->accept_s), "from the CLC Proposal to the Accept"},
@@ -528,8 +533,8 @@ is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
 }
 
 /* Returns the time that the setup took, nanoseconds: from the SYN until the connection can carry
- * data. If this time is not known: the sum of the known steps from the SYN on. For a fallback: the
- * time from the SYN to the fallback. */
+ * data. If this time is not known: the sum of the steps from the SYN on, up to the first step that
+ * is not known. For a fallback: the time from the SYN to the fallback. */
 static uint64_t
 setup_time(const smcr_entry_connection_t *conn)
 {
@@ -544,7 +549,8 @@ setup_time(const smcr_entry_connection_t *conn)
 }
 
 /* Whether the connection goes over SMC-R or has fallen back, and took SMCR_FINDING_SLOW_SETUP or
- * more to set up. `by_path`: true: and the path explains this; false: and it does not. */
+ * more to set up. `by_path`: true: only if the path explains this time; false: only if it does
+ * not. */
 static bool
 has_slow_setup(const smcr_entry_connection_t *conn, bool by_path)
 {

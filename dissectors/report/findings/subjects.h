@@ -1,4 +1,5 @@
-/* The rules of findings, by subject, and what one subject asks another.
+/* The rules of findings, one function for each subject, and the functions that the rules of one
+ * subject need of another.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

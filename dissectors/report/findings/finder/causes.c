@@ -30,14 +30,15 @@ smcr_finding_flow_owner(const smcr_finder_t *finder, const smcr_entry_rdma_t *fl
     return has_index ? finder->owners[flow->index] : (smcr_figure_flow_owner_t){NULL, NULL};
 }
 
+/* Whether the flow has SMCR_FINDING_RETRANSMITTED_OFTEN retransmissions or more. */
 static bool
 is_retransmitted_often(const smcr_entry_rdma_t *flow)
 {
     return smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
 }
 
-/* The cases of NULL keep a peer from being blamed that did not have to answer, or whose answer is
- * hidden. */
+/* NULL keeps rules from blaming a peer that did not have to answer, or whose answer a display
+ * filter hides. */
 const smcr_entry_flow_silence_t *
 smcr_finding_flow_silence(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -51,6 +52,7 @@ smcr_finding_flow_silence(const smcr_finder_t *finder, const smcr_entry_rdma_t *
     return had_ended ? NULL : silence;
 }
 
+/* Whether a packet of the flow is known to have a wrong ICRC. `flow` may be NULL. */
 static bool
 has_wrong_icrc(const smcr_entry_rdma_t *flow)
 {
@@ -108,7 +110,8 @@ smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma
     return never_became_active(smcr_finding_flow_owner(finder, flow).link, flow);
 }
 
-/* Whether the flow leads from the receiver of the other one to its sender. */
+/* Whether `flow` leads from the receiver of `other` to the sender of `other`. False if an address
+ * of `flow` is not known. */
 static bool
 is_opposite(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *other)
 {
@@ -136,7 +139,8 @@ may_be_answered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return false;
 }
 
-/* A doubt about the sender of a flow in the other direction gives false. */
+/* False if a flow in the opposite direction, whose sending queue pair is not known, may be the
+ * reverse flow. */
 bool
 smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -247,7 +251,7 @@ smcr_finding_flow_failed_text(const smcr_finder_t *finder, const smcr_entry_conn
                               failed.frame);
 }
 
-/* Every doubt gives false: then other rules look at the flow. */
+/* False in every case of doubt: then other rules examine the flow. */
 bool
 smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

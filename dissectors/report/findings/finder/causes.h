@@ -1,4 +1,4 @@
-/* Which cause the trouble of an RDMA flow has: what several rules of findings ask of a flow.
+/* Functions by which several rules find the cause of an RDMA flow's trouble.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -7,7 +7,8 @@
 #include "finder.h"
 
 /* Returns "; RoCE had failed before (frame 74)", if RoCE between the hosts of the connection had a
- * trouble before `frame` that lasts: then the finding is a consequence. Else "". */
+ * trouble that began before `frame` and lasts up to it: then the finding is a consequence.
+ * Otherwise returns "". */
 const char *smcr_finding_flow_failed_text(const smcr_finder_t *finder,
                                           const smcr_entry_connection_t *conn, uint32_t frame);
 

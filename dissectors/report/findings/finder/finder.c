@@ -157,8 +157,8 @@ smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank, smcr_entry
 
 /* Severity and rank of each kind of finding. */
 static const struct {
-    smcr_figure_severity_t severity;
-    smcr_finding_rank_t rank;
+    smcr_figure_severity_t severity; /* severity of findings of this kind */
+    smcr_finding_rank_t rank;        /* their rank, unless a rule chooses another one */
 } kinds[] = {
 #define FINDING(constant, word, severity, rank, ...) \
     [SMCR_FIGURE_FOUND_##constant] = {SMCR_FIGURE_##severity, SMCR_FINDING_##rank},
@@ -186,7 +186,7 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
     add_found(finder, found);
 }
 
-/* A count of 0 makes no finding, so rules need not ask. */
+/* With a count of 0 no finding is made, so rules need not check the count. */
 void
 smcr_finder_add(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const char *format, ...)
 {
@@ -200,7 +200,7 @@ smcr_finder_add(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const c
     va_end(arguments);
 }
 
-/* A count of 0 makes no finding, so rules need not ask. */
+/* With a count of 0 no finding is made, so rules need not check the count. */
 void
 smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_severity_t severity,
                    const smcr_finder_facts_t *facts, const char *format, ...)
@@ -223,7 +223,7 @@ is_about_connection(const smcr_figure_subject_t *subject, const smcr_entry_conne
            (conn->stream == subject->stream || conn->roce_stream == subject->stream);
 }
 
-/* A connection comes before its link, since it says more. */
+/* The connection is preferred to the link, since its name says more to a user. */
 const char *
 smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 {
@@ -269,7 +269,8 @@ smcr_finder_undelivered(const smcr_finder_t *finder, const char *one, const char
     return wmem_strbuf_finalize(text);
 }
 
-/* Whether the items of `notice` and those that `sum` has so far are of several connections. */
+/* Whether the expert items of `notice`, together with those that `sum` has so far, are of more than
+ * one connection. */
 static bool
 has_other_conn(const smcr_figure_notice_t *sum, const smcr_figure_notice_t *notice)
 {
@@ -311,7 +312,8 @@ smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *othe
                                     smcr_finder_notice(finder, other).first);
 }
 
-/* NULL stays NULL: once too many, a filter is never made again. */
+/* Once the result was NULL, it is NULL for all further connections, so that the filter never
+ * selects only some of them. */
 const char *
 smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other, uint64_t count)
 {

@@ -21,8 +21,8 @@ packets_once(const smcr_entry_rdma_t *flow)
     return packets - MIN(packets, copies);
 }
 
-/* `both` and `others` compare a flow with the worst flow so far (`at`), and not with the worst of
- * all. */
+/* `both`, `others` and `other_...` come from comparing each flow with the worst flow so far (`at`),
+ * which later flows may replace. */
 void
 smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_t *flow,
                          uint64_t count, uint64_t retransmitted)

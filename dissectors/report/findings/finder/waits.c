@@ -125,11 +125,11 @@ overlap_of(const smcr_entry_conn_wait_t *one, const smcr_entry_conn_wait_t *othe
     return are_known && end > begin ? end - begin : 0;
 }
 
-/* Whether the wait `own` explains the wait `outer`. The same host causes `outer` and suffers
- * `own`. `own` ends first, and covers half of `outer`: the host continued when its own wait was
- * over. The rest may be the setup of the connection on which the host waits, as in a proxy that
- * connects for each request. If the host waits for an answer, it has asked after it was asked: an
- * earlier request may be of another program of the host. */
+/* Whether the wait `own` explains the wait `outer`. The same host causes `outer` and suffers `own`.
+ * `own` ends first, and covers half of `outer`: the host continued when its own wait was over. The
+ * rest may be the setup of the connection on which the host waits, as in a proxy that connects for
+ * each request. If the host waits for an answer, `own` must not begin before `outer`: the host sent
+ * its request after it got one. An earlier request may be of another program of the host. */
 static bool
 is_explained_by(const smcr_entry_conn_wait_t *outer, const smcr_entry_conn_wait_t *own)
 {
@@ -175,8 +175,8 @@ smcr_finding_wait_own(const smcr_finder_t *finder, const smcr_entry_connection_t
     return found;
 }
 
-/* The program that is slow may itself wait for another host: then the cause is there, and this text
- * leads to it. */
+/* A slow program may itself have waited for another host. Then the cause is that host, and the text
+ * names the connection to it. */
 const char *
 smcr_finding_wait_own_text(const smcr_finder_t *finder, const smcr_finding_own_wait_t *own)
 {
@@ -220,8 +220,8 @@ stopped_before_abort(const smcr_entry_connection_t *conn, const smcr_entry_conn_
     return longest;
 }
 
-/* Of two equally long waits the later connection's counts. The text is the end of a sentence, so it
- * begins with "; ". */
+/* If two connections waited equally long, the one with the higher index is named. The text is the
+ * end of a sentence, so it begins with "; ". */
 const char *
 smcr_finding_wait_stop_text(const smcr_finder_t *finder)
 {

@@ -37,7 +37,8 @@ const smcr_entry_conn_wait_t *smcr_finding_wait_longest(const smcr_entry_connect
 void smcr_finding_wait_add(wmem_array_t *frames, const smcr_entry_connection_t *conn,
                            bool to_server, smcr_figure_wait_t kind);
 
-/* Returns the time for which later packets of the peer's host prove the wait, nanoseconds. */
+/* Returns the time from the beginning of the wait to the last packet that proves that the wait
+ * continues, nanoseconds; 0: not known. */
 uint64_t smcr_finding_wait_proven(const smcr_entry_conn_open_wait_t *wait);
 
 /* Returns the address of one end: that of TCP; if this is not captured, that of the first link of
@@ -79,5 +80,6 @@ const char *smcr_finding_wait_own_text(const smcr_finder_t *finder,
 
 /* Returns text about the aborted connection whose program had read nothing for the longest time
  * when the connection was aborted: "; before that, the program of client 10.0.0.1 had read nothing
- * for 11.1 s (since frame 180)". Returns "" if no program had read nothing for half a second. */
+ * for 11.1 s (since frame 180)". Returns "" if there is no such connection, or if the time is below
+ * half a second (SMCR_FINDING_LONG_WAIT). */
 const char *smcr_finding_wait_stop_text(const smcr_finder_t *finder);
