@@ -11,8 +11,8 @@ enum { SOURCE_PORT = 0, SEQUENCE = 4, ACKNOWLEDGED = 8, LENGTH = 12, FLAGS = 13,
 #define OPTION_SACK 5 /* kind of the option with SACK blocks (RFC 2018, 3) */
 #define SACK_BLOCK 8  /* length of a SACK block, bytes */
 
-/* Reads one option of `length` bytes, if it has SACK blocks or timestamps. Blocks that are cut off,
- * and timestamps of another length, are left out. */
+/* Reads one option of `length` bytes, if it has SACK blocks or timestamps. Truncated blocks, and
+ * timestamps of another length, are ignored. */
 static void
 read_option(smcr_points_tcp_t *tcp, const uint8_t *option, unsigned length)
 {
@@ -65,7 +65,8 @@ read_ip(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
     tcp->hop_limit = ip.hop_limit;
 }
 
-/* Reads the TCP header at the beginning of `tvb`. Returns false if it was not captured. */
+/* Reads the TCP header at the beginning of `tvb`. Returns false if it was not captured whole, or if
+ * its length is impossible. */
 static bool
 read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
 {

@@ -197,11 +197,11 @@ smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn)
 /* The state while a segment is learned. "Segment" also means several segments whose payloads
  * Wireshark's TCP has put together. */
 typedef struct {
-    tvbuff_t *tvb;
+    tvbuff_t *tvb; /* payload of the segment */
     packet_info *pinfo;
-    smcr_conn_t *conn;
+    smcr_conn_t *conn;         /* connection of the segment */
     const struct tcpinfo *tcp; /* sequence number of the segment, from TCP; NULL: not known */
-    bool from_server;
+    bool from_server;         /* the server has sent the segment */
     smcr_tcp_begun_t **begun; /* the message of this direction that is not complete; NULL: none */
     bool declined;            /* the last CLC message of the segment is a Decline */
     smcr_arrival_span_t span; /* empty range of sequence numbers, at the first byte that is not
@@ -384,7 +384,8 @@ take_translated(tvbuff_t *tvb, packet_info *pinfo, bool is_unknown)
     return true;
 }
 
-/* A copy of a connection behind NAT makes no connection of its own. */
+/* If the segment belongs to the copy of a connection behind NAT, makes no connection for the
+ * copy. */
 smcr_conn_t *
 smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
                    const struct tcpinfo *tcp)
@@ -616,7 +617,9 @@ smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
 }
 
-/* A Decline shows its reason itself. */
+/* In the frame of the fallback, shows the fallback, unless a Decline has caused it: the Decline
+ * shows its own reason. In the other frames and for a Decline, adds only the hidden field of the
+ * reason. */
 void
 smcr_tcp_show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        const smcr_conn_t *conn)

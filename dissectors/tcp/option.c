@@ -13,8 +13,8 @@
 /* Kinds of TCP options: RFC 9293 3.1; RFC 4727 for the experimental kinds. */
 enum { KIND_END = 0, KIND_NOP = 1, KIND_EXPERIMENT_1 = 253, KIND_EXPERIMENT_2 = 254 };
 
-#define OPTION_LENGTH 6 /* length of the option in bytes: kind, length, ExID */
-#define TCP_HEADER_MIN 20
+#define OPTION_LENGTH 6   /* length of the option in bytes: kind, length, ExID */
+#define TCP_HEADER_MIN 20 /* length of the TCP header without options, bytes */
 
 /* SMC-R option, RFC 7609 A.1 */
 SMCR_LAYOUT(option_layout, "SMC-R option", OPTION_LENGTH,
@@ -49,7 +49,8 @@ learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bo
                                        .when = smcr_capture_learn_when(pinfo)});
 }
 
-/* A copy behind NAT is noted, and makes no connection. */
+/* If the segment is a copy of a SYN behind NAT, stores that its original was translated, and makes
+ * no connection for the copy. */
 void
 smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
 {
@@ -170,8 +171,8 @@ smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcphea
         learn_syn(pinfo, conn, tcp, false);
 }
 
-/* Called by the wrapper of the MSS option, since there is no SMC-R option at which it could be
- * shown. */
+/* Called by the wrapper of the MSS option, since there is no SMC-R option at which the fallback
+ * could be shown. */
 void
 smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree)
 {

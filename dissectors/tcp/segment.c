@@ -21,8 +21,8 @@ typedef struct {
     tvbuff_t *tvb; /* bytes of the segment, from the TCP header on */
     packet_info *pinfo;
     proto_tree *tree;
-    smcr_conn_t *conn;
-    bool from_server;
+    smcr_conn_t *conn;       /* connection of the segment */
+    bool from_server;        /* the server has sent the segment */
     uint8_t flags;           /* flags of the TCP header */
     smcr_tcp_begun_t *begun; /* CLC message that is not complete, whose first bytes end in this
                                 segment; NULL: none */
@@ -180,7 +180,8 @@ is_on_the_wire(const packet_info *pinfo)
     return !pinfo->flags.in_error_pkt && pinfo->ptype == PT_TCP;
 }
 
-/* The number of the next segment is noted for every segment, even if nothing is shown. */
+/* If the segment ends within a CLC message, stores the sequence number of the next segment, even if
+ * nothing is shown. */
 void
 smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated)
 {

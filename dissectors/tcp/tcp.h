@@ -116,8 +116,8 @@ typedef struct smcr_tcp_begun {
 } smcr_tcp_begun_t;
 
 /* First pass: if the file has several capture points, notes that the segment was captured at its
- * point. The segment may belong to any TCP connection, or to the copy of one of SMC-R behind NAT.
- * `tvb` begins with the TCP header. Called after TCP's dissector. */
+ * point. The segment may belong to any TCP connection, also to the copy of an SMC-R connection
+ * behind NAT. `tvb` begins with the TCP header. Called after TCP's dissector. */
 void smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo);
 
 /* Shows the connection of a TCP segment if no other dissector has shown the connection, and a CLC

@@ -50,8 +50,9 @@ chooses(const void *data, const char *list, const void *entry, uint32_t at)
 
 #define MANY_ROWS 10000 /* a page with more connections than this has fewer figures of each */
 
-/* has_other_number() to has_moved(): whether the connection has a figure that most connections do
- * not have. The page has the column of this figure only if one of its connections has it. */
+/* has_other_number() to has_translated_server(): whether the connection has a figure that most
+ * connections do not have. The page has the column of this figure only if one of its connections
+ * has it. */
 static bool
 has_other_number(const smcr_entry_connection_t *entry)
 {
@@ -233,7 +234,8 @@ by_bytes(const void *one, const void *other)
     return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
-/* The connections that lost time come first, and are no candidates for the other half. */
+/* Chooses half of the pictured connections by lost time. Then removes them from the candidates, so
+ * that the other half, chosen by bytes, has other connections. */
 void
 smcr_html_choose(smcr_series_t *series, const smcr_entry_report_t *report)
 {
@@ -436,9 +438,10 @@ append_conn(GString *json, smcr_series_t *series, const smcr_conn_t *conn, uint6
     g_string_append(json, "]}");
 }
 
-/* Appends the numbers of the bins in which packets of the flow are missing, and no packet is: the
- * first one and the one after the last one of each row of such bins. Appends nothing if there are
- * none. */
+/* Appends the bins in which packets of the flow are missing and no packet was captured. Appends two
+ * numbers for each run of such bins: the first bin of the run, and the bin after the last one. A
+ * run that ends with the last bin of the flow has only the first number. Appends nothing if there
+ * are no such bins. */
 static void
 append_missing(GString *json, const smcr_series_flow_t *flow)
 {
@@ -531,7 +534,8 @@ append_pictures(GString *json, smcr_series_t *series, uint64_t begin)
 
 /* ---- the page ---- */
 
-/* Appends a block of data. */
+/* Appends a block of data, which the page's script finds by `id`. Each `<` in the data is escaped,
+ * so that the data cannot end the block. */
 static void
 append_block(GString *html, const char *id, const GString *json)
 {

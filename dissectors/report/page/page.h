@@ -10,7 +10,7 @@
 #include "report/figures/figures.h"
 #include "report/series/series.h"
 
-/* Appends the page to `html`. */
+/* Appends the page to `html`: the figures of `report`, and the pictures of `series`. */
 void smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t *series);
 
 /* Chooses the connections of which a page has pictures: half of them by the time that they lost,

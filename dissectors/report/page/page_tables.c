@@ -24,6 +24,7 @@ static const smcr_table_kind_t *const kinds[] = {
 static const char *const kind_names[] = {SMCR_TABLE_KINDS(KIND)};
 #undef KIND
 
+/* Writes a text, with bytes that are no UTF-8 replaced. NULL is written as null. */
 static void
 write_text(json_dumper *json, const char *text)
 {
@@ -46,8 +47,8 @@ write_number(json_dumper *json, smcr_table_cell_kind_t kind, uint64_t number)
         json_dumper_value_anyf(json, "%" PRIu64, number);
 }
 
-/* Writes a cell: its value, or an array of lower and upper bound. The page's script tells the two
- * apart by the array. */
+/* Writes a cell: its value, or an array of lower and upper bound. The page's script recognises the
+ * bounds by the array. */
 static void
 write_cell(json_dumper *json, smcr_table_cell_kind_t kind, const smcr_table_cell_t *cell)
 {

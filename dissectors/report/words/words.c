@@ -61,6 +61,7 @@ quotient(wmem_allocator_t *scope, double number, double unit, unsigned decimals)
     return wmem_strdup_printf(scope, "%s.%0*" PRIu64, whole, (int)decimals, scaled % scale);
 }
 
+/* Returns "number unit". */
 static const char *
 with_unit(wmem_allocator_t *scope, const char *number, const char *unit)
 {
@@ -83,7 +84,7 @@ binary_size(wmem_allocator_t *scope, uint64_t bytes)
     return with_unit(scope, quotient(scope, (double)bytes, unit, 1), units[i]);
 }
 
-/* Signs that were not seen are left out; without any the text is "", so a caller can test it. */
+/* The text has the counts that are not 0. It is "" if all counts are 0; callers test for that. */
 const char *
 smcr_words_other_roce(wmem_allocator_t *scope, const smcr_entry_other_roce_t *others)
 {
@@ -210,8 +211,8 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoi
 }
 
 /* Whether the entry names RoCE packets that probably, but not certainly, belong to this TCP
- * connection (`roce_stream`). In an entry of zeros, `roce_stream` equals `stream`, which means that
- * there are none: the two numbers always differ otherwise. */
+ * connection (`roce_stream`). If an entry names such packets, `roce_stream` and `stream` differ. In
+ * an entry of zeros they are equal, and the entry names none. */
 static bool
 has_roce_stream(const smcr_entry_connection_t *conn)
 {
@@ -260,7 +261,7 @@ smcr_words_names_both_ends(const smcr_entry_connection_t *conn)
     return has_named_ends(conn) && conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK;
 }
 
-/* `ends` has a space on both sides of its arrow, and addresses have none. */
+/* `ends` is split at the spaces around its arrow, since addresses have no spaces. */
 const char *
 smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool is_server)
 {
@@ -338,7 +339,8 @@ smcr_words_covered(const smcr_entry_capture_t *capture)
     return capture->last_time - capture->first_time;
 }
 
-/* Without the speed of the link only an upper bound is known, and said so. */
+/* If the speed of the link is not known, only an upper bound of the time is known. The text then
+ * begins with "≤". */
 const char *
 smcr_words_paused_time(wmem_allocator_t *scope, const smcr_entry_pause_t *pause,
                        const smcr_entry_capture_t *capture)
@@ -400,7 +402,8 @@ smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *flow)
                               vlan && tunnel ? ", " : "", tunnel ? tunnel : "");
 }
 
-/* The filter has to find every frame of the connection: of two halves both numbers. */
+/* The filter has to find every frame of the connection. So if a part of the RoCE packets has a
+ * number of its own (`roce_stream`), the filter has both numbers. */
 const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {

@@ -87,7 +87,8 @@ const char *smcr_words_paused_class(wmem_allocator_t *scope, const smcr_entry_pa
  * were captured. */
 bool smcr_words_pauses_a_class(const smcr_entry_pause_t *pause);
 
-/* Returns the time that the capture covers, nanoseconds; 0: it has no two frames. */
+/* Returns the time from the first frame of the capture to the last one, nanoseconds. Returns 0 if
+ * the capture has fewer than two frames, or if these times are not known. */
 uint64_t smcr_words_covered(const smcr_entry_capture_t *capture);
 
 /* Returns for how much of the capture the class was paused: "101 ms"; without the speed of the link
@@ -188,7 +189,8 @@ smcr_words_link_was_given_up(const smcr_entry_link_t *link)
 
 /* Whether the link never came up: a host reports its path as lost, its announcement is captured, it
  * was not active since then, and the capture has no packet of one of its directions at least. If
- * the capture has no packet of the link at all, the time has to show it. */
+ * the capture has no packet of the link at all, smcr_words_link_was_given_up() has to be true as
+ * well. */
 static inline bool
 smcr_words_link_never_came_up(const smcr_entry_link_t *link)
 {
