@@ -31,7 +31,7 @@ add_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t do
     g_free(text);
 }
 
-/* What decides whether a breach is reported stands in add_breach() only. */
+/* Only add_breach() decides whether the breach is reported. */
 void
 smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *format, ...)
 {
@@ -42,7 +42,7 @@ smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const c
     va_end(arguments);
 }
 
-/* What decides whether a breach is reported stands in add_breach() only. */
+/* Only add_breach() decides whether the breach is reported. */
 void
 smcr_breach_report_unless(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                           const char *format, ...)

@@ -10,9 +10,9 @@
 
 /* The sequence numbers of a sender begin at 1 on each connection (R-4.3-1). The first CDC message
  * of a sender breaks the rule if it has another number, and no packet of the group is missing. Only
- * messages on the link that CLC has named are judged. On another link the first number may be
- * higher: earlier messages may have failed, and Linux counts failed messages, too
- * (smc_switch_cursor()). */
+ * messages on the link that CLC has named are judged, and only if Accept and Confirm are captured.
+ * On another link the first number may be higher: earlier messages may have failed, and Linux
+ * counts failed messages, too (smc_switch_cursor()). */
 SMCR_RULES_CDC(check_first_number)
 {
     smcr_lgr_t *lgr = conn->lgr;
@@ -85,7 +85,8 @@ typedef struct {
     const smcr_evidence_cursor_t *held; /* result of the comparison of the cursor with earlier
                                            cursors and WRITEs */
     int owner;                          /* side whose RMB element the cursor points into */
-    smcr_cursor_t before, now;
+    smcr_cursor_t before, now;          /* cursor in the sender's previous message, and in this
+                                           message */
 } moved_cursor_t;
 
 /* Reports a cursor that points outside the data of its RMB element. `follows`: reason to doubt that
@@ -160,7 +161,8 @@ SMCR_RULES_CDC(check_cursors)
 
 /* ---- cursors of the two sides ---- */
 
-/* At most one goal of each cursor is open. */
+/* At most one goal of each cursor is not reached yet. So an unreached goal stays, even if `end` is
+ * beyond its position. */
 const smcr_rules_goal_t *
 smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, bool announced,
                     uint64_t end)
@@ -557,9 +559,10 @@ SMCR_RULES_CDC(check_after_end)
             "(smc_tx_pending())", sender->sending_done_frame);
 }
 
-/* A side does not withdraw "sending done" (R-4.8.1-7). Of the three flags that end data or the
- * connection, the sender's previous message had only "sending done". A message breaks the rule if
- * it has none of the three flags. */
+/* A side does not withdraw "sending done" (R-4.8.1-7). A message breaks the rule if it has none of
+ * the three flags "sending done", "closed" and "abort", and the sender's previous message had
+ * "sending done". Not judged is a message after one with "closed" or "abort": check_after_end()
+ * judges it. */
 SMCR_RULES_CDC(check_flags)
 {
     uint8_t before = message->sender->cdc_state & SMCR_CDC_STATE_ENDS;
@@ -586,8 +589,8 @@ find_next_user(const smcr_conn_t *conn, int side)
 /* If a peer offers an element that is in use to another connection, the other side aborts the old
  * connection of the element (R-4.4.2-2). A message of the old connection breaks the rule if it does
  * not close or abort the connection. The sender must know of the offer: the sender has already sent
- * a CDC message on the element's next connection. The breach is reported once for each next
- * connection. */
+ * a CDC message on the element's next connection. A certain breach is reported once for each next
+ * connection (`next_user`). */
 SMCR_RULES_CDC(check_reused_element)
 {
     int reader = arrival->qp->side;
@@ -626,7 +629,7 @@ kind_of_placed(const smcr_rules_cdc_t *message)
     return message->cursors->seq_step <= 0 || message->sender->moved_frame ? OTHER : NEW;
 }
 
-/* Reports, and changes only what the rules keep for themselves. */
+/* Reports breaches. Changes only the memory of the rules (memory.h). */
 void
 smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                      const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)

@@ -388,9 +388,9 @@ SMCR_RULES_CLC(check_peer)
             "The peer ID is not that of its link group");
 }
 
-/* The Confirm repeats the EID of the Accept (R-V2ACC-6). A Confirm breaks the rule if its EID
- * differs. If the Accept already has an EID that the Proposal does not offer, check_offered() in
- * v2_rules.c reports that, and the Confirm is not checked. */
+/* The Confirm repeats the EID of the Accept (R-V2ACC-6), which this function remembers. A Confirm
+ * breaks the rule if its EID differs. If the Accept already has an EID that the Proposal does not
+ * offer, check_offered() in v2_rules.c reports that, and the Confirm is not checked. */
 SMCR_RULES_CLC(check_eid)
 {
     const smcr_qp_t *qp = message->qp;

@@ -398,9 +398,9 @@ check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 }
 
 /* The rules for moves between links (check_link_of_writer()), for an RDMA WRITE to an RMB element
- * of the connection. A WRITE is judged if two conditions hold: 1. `is_certain_owner` is false:
+ * of the connection. A WRITE is judged if three conditions hold: 1. `is_certain_owner` is false:
  * otherwise the connection already uses the link of the WRITE; 2. the writer has not ended the
- * connection. */
+ * connection; 3. the peers have not agreed on immediate data (ANCK). */
 SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;
@@ -435,8 +435,9 @@ awaits_ack(const smcr_link_sent_message_t *message)
     return message->sent && !message->acked;
 }
 
-/* Frees the memory of the rules for the connection, unless one of its messages still awaits an
- * acknowledgement. */
+/* Frees the memory of the rules for the connection. If one of its messages still awaits an
+ * acknowledgement, the memory stays until the capture file is closed, since the acknowledgement is
+ * written into it. */
 static void
 free_kept(smcr_state_t *state, smcr_rules_conn_t *kept)
 {
@@ -451,7 +452,8 @@ free_kept(smcr_state_t *state, smcr_rules_conn_t *kept)
     smcr_state_free(state, kept, sizeof *kept);
 }
 
-/* All that the rules keep of a connection hangs at `rules`: a new member is freed here, too. */
+/* `rules` points to all that the rules keep of a connection. A new member that is allocated has to
+ * be freed here. */
 void
 smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn)
 {

@@ -92,14 +92,14 @@ typedef struct {
                                           side (smcr_rules_set_goal()); NULL: none */
     smcr_rules_goal_t *consumed_goal; /* last goal of the consumer cursor of this side
                                          (smcr_rules_set_goal()); NULL: none */
-    uint64_t *urgent_answer;      /* time of this side's first CDC message after urgent data has
-                                     come to this side; 0: not sent yet. NULL: no urgent data has
+    uint64_t *urgent_answer;      /* time of this side's first CDC message after the last urgent
+                                     data to this side; 0: not sent yet. NULL: no urgent data has
                                      come */
     const smcr_conn_t *next_user; /* connection that now uses this side's RMB element, if
                                      check_reused_element() has reported a breach about that
                                      connection; NULL: none */
-    uint32_t unvalidated_write_frame; /* frame of an RDMA WRITE that this side sent on a new link
-                                         before its first CDC message on this link; 0: none */
+    uint32_t unvalidated_write_frame; /* frame of the last RDMA WRITE that this side sent on a new
+                                         link before its first CDC message on this link; 0: none */
 } smcr_rules_side_t;
 
 /* What the rules remember of a connection. */
@@ -126,8 +126,8 @@ typedef struct smcr_rules_conn {
     bool mtu_reserved : 1;    /* the last CLC message is an Accept with a reserved MTU code */
     bool out_of_sync : 1;     /* a Decline of the connection has the S flag (out of sync) */
     bool is_counted : 1;      /* the connection was added to `open_conns` of its group */
-    bool ended : 1;           /* one side has ended the connection, so the connection was subtracted
-                                 from `open_conns`; only set with `is_counted` */
+    bool ended : 1;           /* one side has closed or aborted the connection, so the connection
+                                 was subtracted from `open_conns`; only set with `is_counted` */
 } smcr_rules_conn_t;
 
 /* The LLC messages that set up a link group, in the order in which they come. */
@@ -145,11 +145,13 @@ typedef struct smcr_rules_lgr {
     smcr_rules_terms_t terms;   /* terms of the group's first contact; zeros: version 1, or not
                                    known */
     uint64_t declined_time;     /* time of the Decline of the group's first contact; 0: none */
-    uint32_t open_conns;        /* number of connections of the group that have sent a CDC message
-                                   and that no side has ended; only counted if `terms` is known */
+    uint32_t open_conns;        /* number of connections of the group that have had a CDC message,
+                                   and that no side has closed or aborted; only counted if `terms`
+                                   has a maximum (count_open_conns()) */
     struct smcr_crowd *excess;  /* claim that the group has too many connections (v2_rules.c); NULL:
                                    none */
-    /* times and acknowledgements of the LLC messages that have set up the group */
+    /* times and acknowledgements of the LLC messages that have set up the group; zeros: the message
+     * has not come */
     smcr_link_sent_message_t set_up[SMCR_RULES_SET_UP_STEPS];
     uint64_t out_of_sync_time;  /* time at which the side `out_of_sync_side` had certainly seen a
                                    Decline with the S flag (out of sync), nanoseconds since the

@@ -88,7 +88,8 @@ SMCR_RULES_CLC(check_option)
 
 /* A timer guards the CLC handshake. When the timer runs out, the TCP connection ends as well
  * (R-C.5-1, R-C.5-2). A CLC message or data breaks the rule if it comes more than PATIENCE after
- * the message that it answers. The RFC sets no time; Linux uses 6 seconds. */
+ * the message that it answers. No earlier CLC byte of the connection may be missing. The RFC sets
+ * no time; Linux uses 6 seconds. */
 SMCR_RULES_CLC(check_time)
 {
     const smcr_exchange_t *asked = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
@@ -107,7 +108,8 @@ SMCR_RULES_CLC(check_time)
 /* ---- errors ---- */
 
 /* The receiver of a malformed CLC message ends the connection (R-C.6-2). A later CLC message or
- * later data of this receiver breaks the rule. */
+ * later data of this receiver breaks the rule, if no earlier CLC byte of the connection is
+ * missing. */
 SMCR_RULES_CLC(check_error_kept)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
@@ -229,8 +231,9 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                            by_server ? "ADD LINK request" : "ADD LINK response");
 }
 
-/* The rules of check_decline_after_agreement(), check_unanswered_decline() and check_set_up(). The
- * first Decline of a first contact ends its group (use_rules.c). */
+/* The rules of check_decline_after_agreement(), check_unanswered_decline() and check_set_up().
+ * Remembers the time of the first Decline of a first contact: the group ends with it
+ * (use_rules.c). */
 SMCR_RULES_CLC(check_decline)
 {
     if (check_decline_after_agreement(arrival, conn))
@@ -245,6 +248,7 @@ SMCR_RULES_CLC(check_decline)
 }
 
 /* ---- memory of CLC messages ---- */
+
 /* Whether the message is a complete Accept of a first contact with SMC-R, whose MTU code is
  * reserved. */
 static bool
@@ -256,9 +260,10 @@ has_reserved_mtu(const smcr_clc_t *clc)
            !smcr_mtu_bytes(smcr_wire_bits(clc->u.accept.sizes, SMCR_MASK_MTU));
 }
 
-/* Remembers who has sent the last CLC message, and the faults of this message. A retransmitted
- * message changes nothing. A message that has crossed with one of the other side is not the last
- * one: its sender had not received that message. */
+/* Remembers of a CLC message: its sender, whether it is malformed, whether it has a reserved MTU
+ * code, and whether it is a Decline with the S flag. A retransmitted message changes nothing. If
+ * two messages of the two sides have crossed on the way, the sender of the first one stays in
+ * `last_by_server`: the sender of the second one had not received it. */
 SMCR_RULES_CLC(note_order)
 {
     const smcr_clc_t *clc = message->clc;
@@ -333,7 +338,8 @@ note_out_of_sync(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     kept->out_of_sync_side = smcr_arrival_role(arrival) ? lgr->server : !lgr->server;
 }
 
-/* The checks of the switch to RDMA come last: a connection with a Decline stays on TCP. */
+/* Nothing is checked if earlier CLC bytes of the connection may be missing. After a Decline the
+ * connection stays on TCP, so its data are checked by check_error_kept() only. */
 void
 smcr_rules_check_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {

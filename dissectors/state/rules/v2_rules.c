@@ -97,9 +97,9 @@ has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
 }
 
 /* Checks a value of a CLC message. `now`: the value in the message. `before`: the value in the
- * message that it answers. With `repeats` both have to be equal, otherwise `now` must not be higher
- * than `before`. `what`: name of the value in the text of the event. Returns whether `now` is
- * right. */
+ * message that this one answers. With `repeats` both have to be equal, otherwise `now` must not be
+ * higher than `before`. `what`: name of the value in the text of the event. Returns whether `now`
+ * is right. */
 static bool
 check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, unsigned now,
             bool repeats)
@@ -117,8 +117,8 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
  * release of the Proposal, and the Confirm repeats the release of the Accept (R-V2ACC-8). 2. The
  * limits of connections and links in the Accept are at most those of the Proposal (R-V2ACC-9), and
  * the Confirm repeats the limits of the Accept (R-V2ACC-10). 3. No message adds a feature
- * (R-V2ACC-11). With release 0 there are no limits and features. Returns whether all values are
- * right.
+ * (R-V2ACC-11). With release 0 there are no limits and features. A limit is not checked if the
+ * earlier message has 0, which means not known. Returns whether all values are right.
  *
  * Example: the Proposal offers 32 connections and the Accept takes 16. The Confirm must repeat
  * 16. */
@@ -214,8 +214,8 @@ is_complete_v2(const smcr_clc_t *clc)
 
 /* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5). The terms of the Accept
  * do not exceed those of the Proposal (check_terms()). An Accept breaks the rule if it has another
- * EID or higher terms. If an Accept breaks the rule, the Confirm is not compared with this
- * Accept. */
+ * EID or higher terms. The EID or the terms of the Confirm are not compared with an EID or terms
+ * that break the rule (`eid_is_wrong`, `has_terms`). */
 SMCR_RULES_CLC(check_offered)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -231,7 +231,7 @@ SMCR_RULES_CLC(check_offered)
     if (kept->eid_is_wrong)
         smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, "The EID is none of the Proposal");
     kept->has_terms = smcr_wire_clc_is_first_contact(message->clc);
-    if (offer && kept->has_terms) /* the terms of an Accept that breaks a rule are not kept */
+    if (offer && kept->has_terms)
         kept->has_terms = check_terms(arrival, &offer->terms, &now, false);
     kept->terms = now;
 }
@@ -286,9 +286,9 @@ limits_conns(const smcr_lgr_t *lgr)
 
 /* A link group has at most as many connections as both sides have agreed on (R-V2ACC-12). An Accept
  * breaks the rule if the group already has this number of open connections. A connection is open if
- * it has had a CDC message and has not ended. The message that ends one of the open connections may
- * be under way, so the event counts only if none of them ends within a second (has_ended()). If
- * such a message may be missing in the capture, the report has a doubt. */
+ * it has had a CDC message, and no side has closed or aborted it. The message that ends one of the
+ * open connections may be under way, so the event counts only if none of them ends within a second
+ * (has_ended()). If such a message may be missing in the capture, the report has a doubt. */
 SMCR_RULES_CLC(check_limit)
 {
     smcr_lgr_t *lgr = message->qp->link->lgr;
@@ -324,7 +324,7 @@ close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 
 /* Whether the message adds the connection to the open connections of its group. Three conditions:
  * 1. the connection is not counted yet; 2. both sides have agreed on the connection; 3. the message
- * does not end the connection (`ends`). */
+ *    does not close or abort the connection (`ends`). */
 static bool
 opens_conn(const smcr_conn_t *conn, bool ends)
 {
@@ -332,9 +332,9 @@ opens_conn(const smcr_conn_t *conn, bool ends)
            conn->confirm_frame;
 }
 
-/* Counts the open connections of a group. A connection counts from its first CDC message until one
- * side ends it. A failover validation does not begin or end a connection: only its sequence number
- * and token have a meaning (A.4). */
+/* Counts the open connections of a group. A connection counts from its first CDC message after
+ * Accept and Confirm until one side closes or aborts it. A failover validation does not begin or
+ * end a connection: only its sequence number and token have a meaning (A.4). */
 SMCR_RULES_CDC(count_open_conns)
 {
     const smcr_cdc_t *cdc = message->cdc;

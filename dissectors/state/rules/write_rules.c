@@ -52,7 +52,8 @@ check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 
 /* An RDMA WRITE goes to an RMB that its owner has announced on the link (R-4.2-4). A WRITE breaks
  * the rule if no message has announced its RKey on the link. Any link of the group may carry the
- * announcement, so no packet of the owner may be missing on any link. */
+ * announcement, so no packet of the owner may be missing on any link. For an RMB that was deleted
+ * or refused, see check_deleted_rmb() and check_refused_rmb(). */
 SMCR_RULES_WRITE(check_rkey)
 {
     const smcr_rmb_rtoken_t *entry = write->rtoken;
@@ -76,7 +77,8 @@ SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
                  smcr_rmb_conn(rmb, claim->key) || rmb->lgr->unfinished_clc_conns)
 
 /* An RDMA WRITE goes to an element that a connection uses (R-4.1-1). A WRITE breaks the rule if it
- * goes to an element that no connection uses. */
+ * goes to an element that no connection uses. Not judged is a WRITE outside of all elements, or to
+ * an RMB whose element size is not known. */
 SMCR_RULES_WRITE(check_element)
 {
     const smcr_rmb_t *rmb = write->rmb;

@@ -102,7 +102,8 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
 
 /* True if check_overlap() does not report: the open exchange was over before `bound`, or its end is
  * not captured (`over_time` 0). `bound`: time of the message plus ORDER, since frames may be in the
- * wrong order within this time. Asked when all is known, since the end may come later. */
+ * wrong order within this time. The claim is decided when the whole capture is known, since the end
+ * may come later. */
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
 /* The rule of check_overlap(), for one open exchange. The response that ends the exchange may come
@@ -153,8 +154,9 @@ CHECK(check_overlap)
         check_open_exchange(message, adding);
 }
 
-/* Remembers the time at which an exchange ended, if check_open_exchange() has to judge the
- * exchange, and the message that ends it is the next one of its flow. */
+/* Remembers the time at which an exchange ended. Nothing is remembered in two cases: 1. no report
+ * of check_open_exchange() depends on the time (`rules` is NULL); 2. the message that ends the
+ * exchange is not the next one of its flow, so its time is not certain. */
 static void
 note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
@@ -408,7 +410,7 @@ proves_failure(const smcr_exchange_message_t *message)
 }
 
 /* Remembers the request, if it is the side's oldest request over the link that has no response so
- * far. */
+ * far. Only requests of proves_failure() count. */
 CHECK(note_wait)
 {
     const smcr_exchange_request_t *waits =
@@ -423,7 +425,8 @@ CHECK(note_wait)
  * host breaks the rule if it still uses the link LONG_WAIT seconds after its request. Hosts choose
  * the length of their wait; no host waits longer than five seconds. Linux treats a link as failed
  * if the response to TEST LINK is missing, but not for CONFIRM RKEY. CONFIRM LINK is not judged
- * here, but by check_declined_late(). */
+ * here, but by check_declined_late(). A request that is answered or late is forgotten, so each
+ * request is reported once at most. */
 void
 smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
 {

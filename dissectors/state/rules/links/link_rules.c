@@ -6,8 +6,8 @@
 
 #include "links_checks.h"
 
-#define SETTLED_IN 10 /* seconds within which the fate of an accepted link is decided: both sides of
-                         Linux give up after 5 (smc_llc.h) */
+#define SETTLED_IN 10 /* seconds after which an accepted link is certainly confirmed, rejected or
+                         deleted: both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* number of links after which a server may have used up all 255 link
                             numbers */
 
@@ -41,19 +41,19 @@ check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 static bool
 has_other_mac(const smcr_qp_t *qp, const uint8_t *mac)
 {
-    const smcr_rules_qp_t *told = &smcr_rules_of_link(qp->link)->qp[qp->side];
+    const smcr_rules_qp_t *kept = &smcr_rules_of_link(qp->link)->qp[qp->side];
 
-    return told->has_mac && memcmp(told->mac, mac, SMCR_WIRE_MAC_LENGTH) != 0;
+    return kept->has_mac && memcmp(kept->mac, mac, SMCR_WIRE_MAC_LENGTH) != 0;
 }
 
 /* Remembers the MAC address `mac` (6 bytes) of the queue pair. */
 static void
 note_mac_of_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t *mac)
 {
-    smcr_rules_qp_t *told = &smcr_rules_link(arrival, qp->link)->qp[qp->side];
+    smcr_rules_qp_t *kept = &smcr_rules_link(arrival, qp->link)->qp[qp->side];
 
-    told->has_mac = true;
-    memcpy(told->mac, mac, SMCR_WIRE_MAC_LENGTH);
+    kept->has_mac = true;
+    memcpy(kept->mac, mac, SMCR_WIRE_MAC_LENGTH);
 }
 
 /* Remembers the VLAN of the group: the VLAN of its first CLC message with a tag. */
@@ -66,8 +66,9 @@ note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 
 /* A queue pair has one MAC address (R-3.5.2-1, R-3.5.2-5). An Accept or Confirm of a later contact
  * breaks the rule if it names a known queue pair with another MAC address. Not judged is a group
- * whose first contact is not captured. The function also remembers the MAC address (the one of a
- * first contact, or the first one that is known) and the VLAN, and checks the VLAN. */
+ * whose first contact is not captured. The function also checks the VLAN (check_vlan()), and
+ * remembers the VLAN and the MAC address. An address that is already remembered changes only in a
+ * first contact. */
 SMCR_RULES_CLC(check_qp)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -138,9 +139,10 @@ has_user_id(const smcr_link_t *link, int side, uint32_t id)
 }
 
 /* A link user ID is unique within its host (R-2.2.4-3). A CONFIRM LINK breaks the rule if another
- * active link of the group has its user ID on the sender's side. Links of other groups are not
- * compared, since their end may be missing in the capture. The user ID 0 is not judged, and no
- * group of which the state has forgotten old links (`oldest_kept_link`). */
+ * active link of the group has its user ID on the sender's side. This function also remembers the
+ * user ID. Links of other groups are not compared, since their end may be missing in the capture.
+ * The user ID 0 is not judged, and no group of which the state has forgotten old links
+ * (`oldest_kept_link`). */
 SMCR_RULES_LLC(check_user_id)
 {
     int side = message->from->side;
@@ -184,7 +186,8 @@ is_valid_maximum(const smcr_llc_t *llc, uint8_t maximum)
 /* The client's maximum number of links is not higher than the server's maximum (R-2.2.2-2), and
  * each maximum stays for the life of the group (R-2.2.2-3). A CONFIRM LINK response breaks the rule
  * if its maximum is higher than the server's maximum. Any CONFIRM LINK breaks the rule if its
- * maximum differs from an earlier maximum of the same side. */
+ * maximum differs from an earlier maximum of the same side; changes_maximum() has the exceptions.
+ * The first valid maximum of each side is remembered. */
 SMCR_RULES_LLC(check_maximum)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -226,7 +229,7 @@ SMCR_RULES_LLC(check_parallel)
 }
 
 /* A client does not confirm a link if CONFIRM LINK differs from what CLC or ADD LINK has announced
- * for it (R-C.7-7). The client breaks the rule if it responds to such a request
+ * for this link (R-C.7-7). The client breaks the rule if it responds to such a request
  * (note_mismatch()). */
 SMCR_RULES_LLC(check_mismatch)
 {
@@ -367,8 +370,9 @@ check_new_qp(const smcr_exchange_message_t *message)
                            "The queue pair 0x%06x has sent this message", add->qpn);
 }
 
-/* The rules of ADD LINK messages. There are three kinds: the server's request, which offers a link;
- * the client's response; and the client's request for a link, which names no queue pair. */
+/* The rules of ADD LINK messages. For the server's request, which offers a link: check_new_qp() and
+ * check_new_number(). For the client's response: check_new_qp() and check_mtu_answer(). For the
+ * client's request for a link, which names no queue pair: smcr_rules_check_link_wish(). */
 SMCR_RULES_LLC(check_add_link)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -445,7 +449,7 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
 }
 
 /* True if the report of expect_confirmation() has to be withdrawn later: the accepted link is
- * confirmed, rejected or in use, or is going to be deleted. */
+ * confirmed, rejected, in use or lost, or DELETE LINK has named it. */
 SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
                  link->state != SMCR_LINK_ANNOUNCED || link->lost_frame || link->delete_reason ||
                  smcr_rules_of_link(link)->has_rtokens)

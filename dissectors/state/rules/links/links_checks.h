@@ -38,7 +38,8 @@ typedef struct smcr_rules_links_link {
     /* The message after which no side may use the link: the response to DELETE LINK, DELETE LINK
      * for all links, or a response that rejects the link. Zeros: no such message has come. */
     smcr_link_sent_message_t end_of_use;
-    /* First request over the link that needs a response and has none, by requester; NULL: none. */
+    /* Oldest request over the link that has no response, by requester; NULL: none. Only requests
+     * whose missing response shows that the link has failed (proves_failure()). */
     const smcr_exchange_request_t *unanswered[2];
     smcr_rules_qp_t qp[2]; /* queue pairs of the link */
     uint8_t faults;        /* faults in the messages about the link, bits of smcr_rules_fault_t; 0:
@@ -55,7 +56,8 @@ typedef struct {
      * pair: no such message has come */
     smcr_point_t last_message;
     uint8_t rtokens_left; /* number of RTokens in the list's last message and in the messages after
-                             it, as the last message reports */
+                             it, as the last message reports; the expected number if the reported
+                             one is too high */
     bool is_continuation; /* the list's last message is a continuation */
 } smcr_rules_countdown_t;
 

@@ -236,7 +236,8 @@ is_ending(const smcr_doubt_proof_t *claim)
  * the one that carries the message (R-3.5.5.2-1, R-A.3.5-6). A message breaks the rule if it has
  * two RTokens for one link, or none for an active link. The sender may know that the link without
  * an RToken has failed. So the breach counts only if no request to delete this link follows within
- * GONE_WAIT. A message whose list goes on in continuations is not judged. */
+ * GONE_WAIT. A message whose list goes on in continuations may have no RToken for an active
+ * link. */
 SMCR_RULES_LLC(check_all_links)
 {
     const smcr_llc_t *llc = message->llc;
@@ -508,7 +509,7 @@ enum { REQUEST = 1, RESPONSE, BOTH };
 #define ONLY(type) (1U << SMCR_LLC_##type)
 #define BUT(type) ~ONLY(type)
 
-/* Reports, and changes only what the rules keep for themselves. */
+/* Reports breaches. Changes only the memory of the rules (memory.h, links_checks.h). */
 void
 smcr_rules_check_llc(smcr_rules_when_t when, const smcr_exchange_message_t *message)
 {

@@ -90,7 +90,8 @@ SMCR_RULES_LLC(check_further_rtokens)
 /* The RKey of CONFIRM RKEY must not be in use (R-A.3.5-8). A message breaks the rule if its RKey
  * names an RMB that an open connection uses. If the message has the same address, it only announces
  * this RMB once more, which is a harmless breach. An RMB that the peer has refused may be announced
- * once more. */
+ * once more: then its refusal is forgotten. This function also counts the request
+ * (`confirm_count`). */
 SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
@@ -189,7 +190,8 @@ note_refused(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
     kept->refused_point = smcr_point_at(arrival->qp, arrival->psn);
 }
 
-/* The rules of check_retry() and check_change(), for the response to CONFIRM RKEY. */
+/* The rules of check_retry() and check_change(), for the response to CONFIRM RKEY. Also remembers
+ * the response (note_refused(), note_agreed()). */
 SMCR_RULES_LLC(check_agreement)
 {
     const smcr_rmb_rtoken_t *entry =
@@ -292,8 +294,8 @@ SMCR_RULES_LLC(check_withdrawal)
 
 /* The subject of a claim: the RMB of a connection has no RToken for a new link. */
 typedef struct {
-    const smcr_rmb_t *rmb;
-    const smcr_conn_side_t *user; /* side of the connection that owns the RMB */
+    const smcr_rmb_t *rmb;        /* the RMB */
+    const smcr_conn_side_t *user; /* the connection's side of the RMB's owner */
     const smcr_qp_t *owner;       /* the owner's queue pair of the new link */
     uint32_t frame;               /* frame of the message that makes the link active */
 } missing_rtoken_t;

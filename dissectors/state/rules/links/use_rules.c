@@ -253,7 +253,8 @@ check_first_data(const smcr_arrival_t *arrival)
 /* ---- operations ---- */
 
 /* Whether SMC-R does not use the opcode. There are three kinds: 1. RDMA READ and atomics; 2.
- * packets with immediate data; 3. SEND with invalidate, whose packet has an RKey. */
+ * packets with immediate data; 3. SEND with invalidate, whose RKey stands in place of immediate
+ * data, so that `has_immediate` is set. */
 static bool
 is_foreign_operation(const smcr_ib_operation_t *operation)
 {
