@@ -180,27 +180,28 @@ CREATE TABLE smcr_lines
         `end_time` Nullable(DateTime64(9, 'UTC')), `first_repeated_time` Nullable(DateTime64(9, 'UTC')), `is_over`
         Nullable(Bool), `attempts` Nullable(UInt64), `repeated` Nullable(UInt64), `other_queue_pair_time`
         Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64), `other_link_time` Nullable(DateTime64(9,
-        'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `early_time` Nullable(DateTime64(9, 'UTC'))),
-        `acked_longest` Nullable(UInt64), `stuck` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
-        Nullable(DateTime64(9, 'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing`
-        Nullable(UInt64), `is_refused` Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)),
-        `pause` Tuple(`port_mac` Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64),
-        `still_most_s` Nullable(Float64), `longest` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
-        Nullable(DateTime64(9, 'UTC'))), `intervals` Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')),
-        `end_time` Nullable(DateTime64(9, 'UTC')), `still_s` Nullable(Float64), `still_most_s` Nullable(Float64),
-        `port_mac` Nullable(String), `priority` Nullable(UInt64))), `stopped` Tuple(`since_time`
-        Nullable(DateTime64(9, 'UTC')), `silent_s` Nullable(Float64), `still_s` Nullable(Float64), `still_most_s`
-        Nullable(Float64), `port_mac` Nullable(String), `priority` Nullable(UInt64))), `recovery` Tuple(`gap_to_nak_s`
+        'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `early_time` Nullable(DateTime64(9, 'UTC')), `others_s`
+        Nullable(Float64), `others` Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        Nullable(DateTime64(9, 'UTC'))))), `acked_longest` Nullable(UInt64), `stuck` Tuple(`begin_time`
+        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `tries` Nullable(UInt64), `length`
+        Nullable(UInt64), `missing` Nullable(UInt64), `is_refused` Nullable(Bool), `rnr_naks` Nullable(UInt64),
+        `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac` Nullable(String), `standstills` Nullable(UInt64),
+        `still_s` Nullable(Float64), `still_most_s` Nullable(Float64), `longest` Tuple(`begin_time`
+        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC'))), `intervals`
+        Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `still_s`
+        Nullable(Float64), `still_most_s` Nullable(Float64), `port_mac` Nullable(String), `priority`
+        Nullable(UInt64))), `stopped` Tuple(`since_time` Nullable(DateTime64(9, 'UTC')), `silent_s` Nullable(Float64),
+        `still_s` Nullable(Float64), `still_most_s` Nullable(Float64), `port_mac` Nullable(String), `priority`
+        Nullable(UInt64))), `recovery` Tuple(`gap_to_nak_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
+        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
+        UInt64)), `nak_to_resend_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
+        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `timeout_s`
         Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `nak_to_resend_s` Tuple(`count`
-        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `timeout_s` Tuple(`count` Nullable(UInt64), `sum`
+        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `retry_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `retry_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `ack_timeout` Nullable(UInt64), `go_back_n` Nullable(UInt64), `selective` Nullable(UInt64), `refilled`
-        Nullable(UInt64), `needless` Nullable(UInt64), `answered_twice` Nullable(UInt64), `reordered`
-        Nullable(UInt64), `reorder_depth` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Map(String, UInt64)), `ack_timeout` Nullable(UInt64), `go_back_n` Nullable(UInt64), `selective`
+        Nullable(UInt64), `refilled` Nullable(UInt64), `needless` Nullable(UInt64), `answered_twice` Nullable(UInt64),
+        `reordered` Nullable(UInt64), `reorder_depth` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)), `late_s` Tuple(`count`
         Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
         Nullable(UInt64), `buckets` Map(String, UInt64)), `unfilled` Nullable(UInt64)), `reordered_time`

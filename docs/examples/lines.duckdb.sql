@@ -74,6 +74,11 @@ CREATE OR REPLACE MACRO flow_pause_filled(it) AS CASE WHEN it IS NOT NULL THEN {
     'standstills': coalesce(it."standstills", 0), 'still_s': coalesce(it."still_s", 0), 'still_most_s':
     coalesce(it."still_most_s", coalesce(it."still_s", 0)), 'longest': it."longest", 'intervals': it."intervals",
     'stopped': it."stopped"} END;
+CREATE OR REPLACE MACRO flow_silence_filled(it) AS CASE WHEN it IS NOT NULL THEN {'begin_time': it."begin_time",
+    'end_time': it."end_time", 'first_repeated_time': it."first_repeated_time", 'is_over': it."is_over", 'attempts':
+    it."attempts", 'repeated': it."repeated", 'other_queue_pair_time': it."other_queue_pair_time", 'other_link':
+    it."other_link", 'other_link_time': it."other_link_time", 'tcp_time': it."tcp_time", 'early_time':
+    it."early_time", 'others_s': coalesce(it."others_s", 0), 'others': it."others"} END;
 CREATE OR REPLACE MACRO causes_filled(it) AS CASE WHEN it IS NOT NULL THEN {'nak': coalesce(it."nak", 0), 'icrc':
     coalesce(it."icrc", 0), 'rnr': coalesce(it."rnr", 0), 'read': coalesce(it."read", 0), 'timeout':
     coalesce(it."timeout", 0), 'unknown': coalesce(it."unknown", 0)} END;
@@ -120,16 +125,16 @@ CREATE OR REPLACE MACRO rdma_filled(it) AS CASE WHEN it IS NOT NULL THEN {'index
     'repeated_after': causes_filled(it."repeated_after"), 'repeated_time': it."repeated_time", 'retransmission_s':
     coalesce(it."retransmission_s", 0), 'rnr_wait_s': coalesce(it."rnr_wait_s", 0), 'silent_s':
     coalesce(it."silent_s", 0), 'silences': coalesce(it."silences", 0), 'silent_repeated':
-    coalesce(it."silent_repeated", 0), 'longest_silence': it."longest_silence", 'acked_longest': it."acked_longest",
-    'stuck': it."stuck", 'pause': flow_pause_filled(it."pause"), 'recovery': flow_recovery_filled(it."recovery"),
-    'reordered_time': it."reordered_time", 'late_naks': coalesce(it."late_naks", 0), 'copies': CASE WHEN it."packets"
-    IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'copies') THEN coalesce(it."copies", 0) ELSE
-    it."copies" END, 'knows_copies': CASE WHEN it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known,
-    []), 'knows_copies') THEN coalesce(it."knows_copies", false) ELSE it."knows_copies" END, 'gaps':
-    coalesce(it."gaps", 0), 'missing': coalesce(it."missing", 0), 'not_captured': coalesce(it."not_captured", 0),
-    'not_captured_time': it."not_captured_time", 'icrc': icrcs_filled(it."icrc"), 'ack_time_s': it."ack_time_s",
-    'completion_time_s': it."completion_time_s", 'repeated_completion_time_s': it."repeated_completion_time_s",
-    'ce_to_cnp_s': it."ce_to_cnp_s"} END;
+    coalesce(it."silent_repeated", 0), 'longest_silence': flow_silence_filled(it."longest_silence"), 'acked_longest':
+    it."acked_longest", 'stuck': it."stuck", 'pause': flow_pause_filled(it."pause"), 'recovery':
+    flow_recovery_filled(it."recovery"), 'reordered_time': it."reordered_time", 'late_naks': coalesce(it."late_naks",
+    0), 'copies': CASE WHEN it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'copies') THEN
+    coalesce(it."copies", 0) ELSE it."copies" END, 'knows_copies': CASE WHEN it."packets" IS NOT NULL AND NOT
+    list_contains(coalesce(it.not_known, []), 'knows_copies') THEN coalesce(it."knows_copies", false) ELSE
+    it."knows_copies" END, 'gaps': coalesce(it."gaps", 0), 'missing': coalesce(it."missing", 0), 'not_captured':
+    coalesce(it."not_captured", 0), 'not_captured_time': it."not_captured_time", 'icrc': icrcs_filled(it."icrc"),
+    'ack_time_s': it."ack_time_s", 'completion_time_s': it."completion_time_s", 'repeated_completion_time_s':
+    it."repeated_completion_time_s", 'ce_to_cnp_s': it."ce_to_cnp_s"} END;
 CREATE OR REPLACE MACRO link_filled(it) AS CASE WHEN it IS NOT NULL THEN {'number': it."number", 'index': it."index",
     'state': it."state", 'state_time': it."state_time", 'states': it."states", 'mtu_bytes': it."mtu_bytes", 'client':
     it."client", 'server': it."server", 'added_time': it."added_time", 'deleted_time': it."deleted_time", 'lost_time':
@@ -286,31 +291,32 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         DOUBLE, "silent_s" DOUBLE, "silences" UBIGINT, "silent_repeated" UBIGINT, "longest_silence"
         STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "first_repeated_time" DECIMAL(20, 9), "is_over"
         BOOLEAN, "attempts" UBIGINT, "repeated" UBIGINT, "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT,
-        "other_link_time" DECIMAL(20, 9), "tcp_time" DECIMAL(20, 9), "early_time" DECIMAL(20, 9)), "acked_longest"
-        UBIGINT, "stuck" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length"
-        UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN, "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause"
-        STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s" DOUBLE, "still_most_s" DOUBLE, "longest"
-        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9)), "intervals" STRUCT("begin_time" DECIMAL(20,
-        9), "end_time" DECIMAL(20, 9), "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority"
-        UBIGINT)[], "stopped" STRUCT("since_time" DECIMAL(20, 9), "silent_s" DOUBLE, "still_s" DOUBLE, "still_most_s"
-        DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT,
+        "other_link_time" DECIMAL(20, 9), "tcp_time" DECIMAL(20, 9), "early_time" DECIMAL(20, 9), "others_s" DOUBLE,
+        "others" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[]), "acked_longest" UBIGINT, "stuck"
+        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing"
+        UBIGINT, "is_refused" BOOLEAN, "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR,
+        "standstills" UBIGINT, "still_s" DOUBLE, "still_most_s" DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9),
+        "end_time" DECIMAL(20, 9)), "intervals" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9),
+        "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)[], "stopped"
+        STRUCT("since_time" DECIMAL(20, 9), "silent_s" DOUBLE, "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac"
+        VARCHAR, "priority" UBIGINT)), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
+        MAP(VARCHAR, UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT,
+        "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "answered_twice" UBIGINT, "reordered" UBIGINT,
+        "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE),
+        "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
+        MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT, "copies"
+        UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT,
+        "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT),
+        "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
+        MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT,
         "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_timeout"
-        UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "answered_twice"
-        UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9),
-        "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT,
-        "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT,
-        "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
+        "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

@@ -135,7 +135,7 @@ class Flow:
 
 @functools.cache
 def lasting(name):
-    """{key: (seconds by member, the longest silence)}"""
+    """{key: (seconds by member, the longest silence, all silences)}"""
     path = PATHS[name]
     if name in FABRIC:
         headers, numbers = rc_reader.headers(path, path.parent / f"{name}.json")
@@ -163,6 +163,7 @@ def lasting(name):
                 "silent_s": total((begin.time, end.time) for begin, end in silences),
             },
             max(silences, key=lambda each: each[1].time - each[0].time, default=None),
+            silences,
         )
     return found
 
@@ -170,7 +171,7 @@ def lasting(name):
 @pytest.mark.parametrize("name", [*FABRIC, *WITH_LINKS])
 def test_how_long(tshark, name):
     found = added_up(report(tshark, name, ALL_TWO)["rdma_flows"], MEMBERS)
-    expected = {key: each for key, (each, _) in lasting(name).items()}
+    expected = {key: each for key, (each, *_) in lasting(name).items()}
     fail_on(
         [
             (f"{key} {member}", (found.get(key) or each)[member], each[member] / SECOND)
@@ -181,15 +182,32 @@ def test_how_long(tshark, name):
     )
 
 
+def others_of(flow, silences):
+    """What is wrong with the other long silences of a flow: each is one of its silences, they are
+    in order, and all long ones are there."""
+    times = {(begin.frame, end.frame): end.time - begin.time for begin, end in silences}
+    found = flow["longest_silence"] or {"others": [], "others_s": 0}
+    others = [(each["begin_frame"], each["end_frame"]) for each in found["others"]]
+    lasted = sum(times.get(each, 0) for each in others) / SECOND
+    is_right = (
+        others == sorted(times.keys() & set(others))
+        and len(others) == max(flow["silences"] - 1, 0)
+        and abs(found["others_s"] - lasted) < 1e-9
+        and found.get("begin_frame") not in [begin for begin, _ in others]
+    )
+    return [] if is_right else [(key_of(flow), others, found["others_s"], sorted(times))]
+
+
 @pytest.mark.parametrize("name", [*FABRIC, *WITH_LINKS])
 def test_longest_silence(tshark, name):
     wrong, expected = [], lasting(name)
     for flow in report(tshark, name, ALL_TWO)["rdma_flows"]:
-        longest = expected.get(key_of(flow), (None, None))[1]
+        longest, silences = expected.get(key_of(flow), (None, None, []))[1:]
         right = longest and (longest[0].frame, longest[1].frame)
         found = flow["longest_silence"]
         told = found and (found["begin_frame"], found["end_frame"])
         wrong += [] if told == right else [(key_of(flow), told, right)]
+        wrong += others_of(flow, silences)
     fail_on(wrong)
 
 

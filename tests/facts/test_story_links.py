@@ -31,7 +31,7 @@ SAID = [
     # while the silence lasts it is as long as the frames show
     (S02B, "frame.number <= 900", r"10\.0\.0\.2 .* at least \d\d\.\d s .*retransmissions", "86"),
     # a host that is paused: its direction, its longest pause, how many pauses
-    (S23, None, r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.94 s .*longest of 2 such", STOPPED),
+    (S23, None, r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.94 s .*of 2 such .* in all", STOPPED),
     (S23, "frame.number >= 1900", r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.94 s", STOPPED),
     (S23, "frame.number <= 2050", r"10\.0\.1\.2 stopped answering.* 2\.43 s", "TCP"),
     # one of two paths fails: the host sends on the other one
@@ -115,6 +115,7 @@ def test_silence_in_figures(report_of):
     assert (flow["dst"], flow["silences"], silence["is_over"]) == ("10.0.1.2", 2, True)
     assert silence["attempts"] >= 20 and silence["repeated"] <= flow["silent_repeated"]
     assert silence["other_queue_pair_frame"] is silence["tcp_frame"] is None
+    assert len(silence["others"]) == 1 and silence["others_s"] > 0
 
 
 def test_a_server_without_space_owes_no_answer(tshark, scratch):

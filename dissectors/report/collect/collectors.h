@@ -208,12 +208,12 @@ typedef struct {
     bool is_over;           /* the peer has sent a packet afterwards */
 } smcr_collect_silence_t;
 
-/* The frames of a long silence (SMCR_COLLECT_LONG_SILENCE): from its first retransmission to its
- * last one. */
+/* A long silence (SMCR_COLLECT_LONG_SILENCE), and the frames of its retransmissions. */
 typedef struct {
+    smcr_interval_t time; /* as `time` of the silence, with its end */
     uint32_t first; /* frame of the first retransmission */
     uint32_t last;  /* frame of the last retransmission */
-} smcr_collect_silent_frames_t;
+} smcr_collect_long_silence_t;
 
 /* Returns the last packets from the address `from` to the address `to`. Both are GIDs in network
  * byte order; IPv4 addresses are mapped. If there is no such packet, an empty entry is made. */
@@ -258,8 +258,8 @@ typedef struct {
     uint64_t long_silences; /* number of long silences that have ended
                                (SMCR_COLLECT_LONG_SILENCE) */
     uint64_t long_repeated; /* number of packets that were retransmitted in the long silences */
-    wmem_array_t *long_frames; /* frames of the long silences; element
-                                  smcr_collect_silent_frames_t; NULL: none has ended */
+    wmem_array_t *long_ones; /* long silences that have ended; element
+                                smcr_collect_long_silence_t; NULL: none */
     smcr_when_t outside;    /* first retransmission that is neither in a long silence nor in
                                `silent`; frame 0: none */
 } smcr_collect_flow_times_t;

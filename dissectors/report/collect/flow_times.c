@@ -18,6 +18,8 @@
  * back"). */
 #define PAUSE UINT64_C(64000000)
 
+#define OTHERS_MOST 64 /* maximum number of other silences in the entry of a flow's longest one */
+
 /* ---- the reverse flow ---- */
 
 /* Returns the worse one of two silences. A long silence (SMCR_COLLECT_LONG_SILENCE) is worse than
@@ -43,18 +45,19 @@ note_outside(smcr_collect_flow_times_t *times, smcr_when_t when)
 static void
 count_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, uint32_t last)
 {
-    smcr_collect_silent_frames_t frames = {times->silent.first_repeated.frame, last};
+    smcr_interval_t time = times->silent.time;
+    smcr_collect_long_silence_t found = {time, times->silent.first_repeated.frame, last};
 
-    smcr_interval_union_add(&times->silence, scope, times->silent.time);
+    smcr_interval_union_add(&times->silence, scope, time);
     times->silent.is_over = true;
     times->longest = *worse_of(&times->longest, &times->silent);
     if (!smcr_collect_silence_is_long(&times->silent)) {
         note_outside(times, times->silent.first_repeated);
         return;
     }
-    if (!times->long_frames)
-        times->long_frames = wmem_array_new(scope, sizeof frames);
-    wmem_array_append_one(times->long_frames, frames);
+    if (!times->long_ones)
+        times->long_ones = wmem_array_new(scope, sizeof found);
+    wmem_array_append_one(times->long_ones, found);
     times->long_silences++;
     times->long_repeated += times->silent.repeated;
 }
@@ -283,19 +286,19 @@ smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t 
 /* Whether the frame is between the first and the last retransmission of a silence, or is one of
  * these. */
 static bool
-is_within(const smcr_collect_silent_frames_t *frames, uint32_t frame)
+is_within(const smcr_collect_long_silence_t *silence, uint32_t frame)
 {
-    return frame >= frames->first && frame <= frames->last;
+    return frame >= silence->first && frame <= silence->last;
 }
 
 /* Whether the frame is in a long silence that has ended. */
 static bool
 is_in_past_silence(const smcr_collect_flow_times_t *times, uint32_t frame)
 {
-    unsigned count = times->long_frames ? wmem_array_get_count(times->long_frames) : 0;
+    unsigned count = times->long_ones ? wmem_array_get_count(times->long_ones) : 0;
 
     for (unsigned i = 0; i < count; i++)
-        if (is_within(wmem_array_index(times->long_frames, i), frame))
+        if (is_within(wmem_array_index(times->long_ones, i), frame))
             return true;
     return false;
 }
@@ -304,12 +307,20 @@ is_in_past_silence(const smcr_collect_flow_times_t *times, uint32_t frame)
 bool
 smcr_collect_flow_times_was_silent(const smcr_collect_flow_times_t *times, uint32_t frame)
 {
-    unsigned count = times->long_frames ? wmem_array_get_count(times->long_frames) : 0;
-    const smcr_collect_silent_frames_t *past =
-        count ? wmem_array_index(times->long_frames, count - 1) : NULL;
+    unsigned count = times->long_ones ? wmem_array_get_count(times->long_ones) : 0;
+    const smcr_collect_long_silence_t *past =
+        count ? wmem_array_index(times->long_ones, count - 1) : NULL;
     bool is_open = smcr_collect_silence_is_long(&times->silent);
 
     return (past && past->last > frame) || (is_open && times->silent.time.end.frame > frame);
+}
+
+/* Returns the silence that has not ended. Its end so far is its last retransmission. */
+static smcr_collect_long_silence_t
+open_silence(const smcr_collect_flow_times_t *times)
+{
+    return (smcr_collect_long_silence_t){times->silent.time, times->silent.first_repeated.frame,
+                                         times->silent.time.end.frame};
 }
 
 /* Whether the frame, which retransmits a packet, is in a long silence of the receiver of the flow
@@ -322,8 +333,7 @@ is_in_silence_of(const smcr_collect_t *collection, const void *which, uint32_t f
 
     if (!times)
         return false;
-    const smcr_collect_silent_frames_t open = {times->silent.first_repeated.frame,
-                                               times->silent.time.end.frame};
+    const smcr_collect_long_silence_t open = open_silence(times);
     bool is_open = smcr_collect_silence_is_long(&times->silent) && is_within(&open, frame);
     return is_open || is_in_past_silence(times, frame);
 }
@@ -354,14 +364,14 @@ smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t 
     times->long_silences += from->long_silences;
     times->long_repeated += from->long_repeated;
     note_outside(times, from->outside);
-    wmem_array_t *frames = from->long_frames;
-    if (frames && times->long_frames)
-        wmem_array_append(times->long_frames, wmem_array_get_raw(frames),
-                          wmem_array_get_count(frames));
-    else if (frames)
-        times->long_frames = frames;
+    wmem_array_t *moved = from->long_ones;
+    if (moved && times->long_ones)
+        wmem_array_append(times->long_ones, wmem_array_get_raw(moved),
+                          wmem_array_get_count(moved));
+    else if (moved)
+        times->long_ones = moved;
     memset(from, 0, sizeof *from);
-    from->long_frames = frames; /* expert items name the flow of their time */
+    from->long_ones = moved; /* expert items name the flow of their time */
 }
 
 /* Returns the entry of a silence, allocated in `scope`. */
@@ -385,8 +395,54 @@ silence_entry(const smcr_collect_silence_t *silence, wmem_allocator_t *scope)
     return entry;
 }
 
-/* Adds to the three durations of the entry, and sets its counts of silences. A silence that has not
- * ended counts, too: its length always, its retransmissions only if it is long. */
+/* Compares long silences for sorting: the one that began first comes first. */
+static int
+by_begin(const void *one, const void *other)
+{
+    const smcr_collect_long_silence_t *a = one, *b = other;
+
+    return (a->time.begin.frame > b->time.begin.frame) -
+           (a->time.begin.frame < b->time.begin.frame);
+}
+
+/* Returns all long silences of the flow in the order of their frames, also the one that still
+ * lasts. The array is allocated in `scope`. */
+static wmem_array_t *
+long_silences(const smcr_collect_flow_times_t *times, wmem_allocator_t *scope)
+{
+    wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_collect_long_silence_t));
+    const smcr_collect_long_silence_t open = open_silence(times);
+
+    if (times->long_ones)
+        wmem_array_append(all, wmem_array_get_raw(times->long_ones),
+                          wmem_array_get_count(times->long_ones));
+    if (smcr_collect_silence_is_long(&times->silent))
+        wmem_array_append_one(all, open);
+    wmem_array_sort(all, by_begin);
+    return all;
+}
+
+/* Fills in the other long silences of the flow: their time together, and the first OTHERS_MOST of
+ * them. */
+static void
+fill_others(smcr_entry_flow_silence_t *entry, const smcr_collect_flow_times_t *times,
+            wmem_allocator_t *scope)
+{
+    wmem_array_t *all = long_silences(times, scope);
+
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        const smcr_collect_long_silence_t *each = wmem_array_index(all, i);
+        if (each->time.begin.frame == entry->begin_frame.frame)
+            continue;
+        entry->others_s += smcr_interval_length(each->time);
+        if (entry->others.length < OTHERS_MOST)
+            *SMCR_FIGURE_ADD(flow_silent_time, &entry->others, scope) =
+                (smcr_entry_flow_silent_time_t){each->time.begin, each->time.end};
+    }
+}
+
+/* Adds to the durations of the entry, which may have those of another flow. A silence that still
+ * lasts counts, too. */
 void
 smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                              wmem_allocator_t *scope)
@@ -404,6 +460,8 @@ smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_t
     if (!lasts)
         entry->repeated_frame =
             smcr_figure_when_earlier(entry->repeated_frame, times->silent.first_repeated);
-    if (longest->time.end.frame)
-        entry->longest_silence = silence_entry(longest, scope);
+    if (!longest->time.end.frame)
+        return;
+    entry->longest_silence = silence_entry(longest, scope);
+    fill_others(entry->longest_silence, times, scope);
 }

@@ -25,6 +25,7 @@ typedef struct {
     const smcr_entry_rdma_t *other;           /* another flow, to another address of the host, that
                                                  got no answer at the same time; NULL: none */
     uint64_t count;                           /* number of long silences, of all flows */
+    uint32_t flows;                           /* number of flows that have them */
 } silent_host_t;
 
 /* Returns how long the silence lasted, nanoseconds; 0 if the clock of the capture went back. */
@@ -195,6 +196,7 @@ add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
     bool is_other_address = host->flow && g_strcmp0(host->flow->dst, flow->dst) != 0;
 
     host->count += flow->silences;
+    host->flows++;
     if (!host->silence || length_of(silence) > length_of(host->silence)) {
         host->other = is_same_time && is_other_address ? host->flow : NULL;
         host->flow = flow;
@@ -475,6 +477,30 @@ size_text(const smcr_finder_t *finder, const silent_host_t *host)
     return *hint ? hint : refused_text(finder, flow->stuck);
 }
 
+/* Returns " (the longest of 5 such silences, 3.59 s in all; the first after frame 34)"; "" if there
+ * is one silence. Silences of several flows may be at the same time, so their sum is left out; the
+ * first one, too, if it is the longest. */
+static const char *
+silences_text(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    wmem_allocator_t *scope = finder->scope;
+    const smcr_entry_flow_silence_t *longest = host->silence;
+    const smcr_entry_flow_silent_time_t *first =
+        longest->others.length ? longest->others.entries[0] : NULL;
+    bool is_first = !first || first->begin_frame.frame > longest->begin_frame.frame;
+    const char *count = smcr_words_number(scope, host->count);
+
+    if (host->count < 2)
+        return "";
+    if (host->flows > 1)
+        return wmem_strdup_printf(scope, " (the longest of %s such silences)", count);
+    return wmem_strdup_printf(
+        scope, " (the longest of %s such silences, %s in all%s)", count,
+        smcr_words_duration(scope, length_of(longest) + longest->others_s),
+        is_first ? "" : wmem_strdup_printf(scope, "; the first after frame %" PRIu32,
+                                           first->begin_frame.frame));
+}
+
 /* Returns "for 3.93 s despite 210 retransmissions", with the number of silences if there are
  * several. If no packet has ended the silence: "for at least 31.7 s despite 947
  * retransmissions". */
@@ -483,15 +509,12 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
     wmem_allocator_t *scope = finder->scope;
     bool is_over = host->silence->is_over == SMCR_FIGURE_YES;
-    const char *times = "";
 
-    if (host->count > 1)
-        times = wmem_strdup_printf(scope, " (the longest of %s such silences)",
-                                   smcr_words_number(scope, host->count));
     return wmem_strdup_printf(
         scope, is_over ? "for %s despite %s%s" : "for at least %s despite %s%s",
         smcr_words_duration(scope, length_of(host->silence)),
-        smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
+        smcr_words_things(scope, host->silence->repeated, "retransmission"),
+        silences_text(finder, host));
 }
 
 /* Whether the host has probably failed: it has sent no packet at all since the silence began, for

@@ -1109,13 +1109,15 @@ function stateBars(link) {
     });
 }
 
-/* Bars of the longest times in which an end of a link retransmitted and got no answer: one of each
- * direction at most. A flow has such a time only if it retransmitted three times or more in it. */
+/* Bars of the times in which an end of a link retransmitted and got no answer: of both directions. A
+ * flow has such times only if it retransmitted a packet three times or more in them. */
 function silenceBars(link) {
-    return link.flows.map(index => flowOf.get(index)).filter(flow => flow && flow.silences && flow.longest_silence).map(flow => {
-        const {begin_time, end_time, begin_frame, end_frame, is_over} = flow.longest_silence;
-        return {begin: since(begin_time), end: since(end_time), parts: [["silence", 1]], frame: begin_frame,
-            text: `no answer to ${flow.src} QP ${flow.src_qpn}, frames ${begin_frame} to ${end_frame}${is_over ? "" : ", and none after it"}`};
+    return link.flows.map(index => flowOf.get(index)).filter(flow => flow && flow.silences && flow.longest_silence).flatMap(flow => {
+        const longest = flow.longest_silence;
+        return [longest, ...longest.others].map(({begin_time, end_time, begin_frame, end_frame, is_over = true}) => ({
+            begin: since(begin_time), end: since(end_time), parts: [["silence", 1]], frame: begin_frame,
+            text: `no answer to ${flow.src} QP ${flow.src_qpn} for ${duration(since(end_time) - since(begin_time))}, frames ${begin_frame} to ${end_frame}${is_over ? "" : ", and none after it"}`,
+        }));
     });
 }
 
