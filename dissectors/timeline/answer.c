@@ -51,8 +51,10 @@ smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side)
         return;
     if (step->sink)
         step->sink->take(step->sink->data, side, SMCR_TIMELINE_ANSWER, lasted);
-    if (lasted > smcr_interval_length(asker->longest_answer))
+    if (lasted > smcr_interval_length(asker->longest_answer)) {
         asker->longest_answer = answer;
+        asker->longest_request = asker->pending_request;
+    }
     asker->pending_answer = (smcr_interval_t){{0}, {0}};
 }
 
@@ -95,6 +97,7 @@ smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side)
     if (!acked || !owes_answer(asker, answerer) || is_held_up(answerer, acked->frame))
         return;
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
+    asker->pending_request = asker->last_write.frame;
 }
 
 /* Does not change the timeline. In doubt, the result has frame 0. */

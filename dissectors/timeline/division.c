@@ -275,7 +275,7 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
     add_open(&copy, side, question);
     smcr_timeline_direction_t found = {
         smcr_intervals_divide(&copy.writer[side].intervals, question->span),
-        writer->longest_answer, writer->latest_message};
+        writer->longest_answer, writer->longest_request, writer->latest_message};
     divide_maybe_transfer(found.division.share, copy.misses_acks);
     charge_reported(&found.division, (smcr_interval_t){question->full_since, timeline->begun});
     if (question->missing.doubt) {

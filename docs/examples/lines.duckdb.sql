@@ -138,10 +138,11 @@ CREATE OR REPLACE MACRO rdma_filled(it) AS CASE WHEN it IS NOT NULL THEN {'index
 CREATE OR REPLACE MACRO link_filled(it) AS CASE WHEN it IS NOT NULL THEN {'number': it."number", 'index': it."index",
     'state': it."state", 'state_time': it."state_time", 'states': it."states", 'mtu_bytes': it."mtu_bytes", 'client':
     it."client", 'server': it."server", 'added_time': it."added_time", 'deleted_time': it."deleted_time", 'lost_time':
-    it."lost_time", 'lost_by': it."lost_by", 'delete_reason': it."delete_reason", 'moved_from': CASE WHEN it."index"
-    IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'moved_from') THEN coalesce(it."moved_from", 0) ELSE
-    it."moved_from" END, 'moved_to': CASE WHEN it."index" IS NOT NULL AND NOT list_contains(coalesce(it.not_known,
-    []), 'moved_to') THEN coalesce(it."moved_to", 0) ELSE it."moved_to" END, 'flows': it."flows"} END;
+    it."lost_time", 'lost_by': it."lost_by", 'delete_reason': it."delete_reason", 'reject_reason': it."reject_reason",
+    'moved_from': CASE WHEN it."index" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'moved_from')
+    THEN coalesce(it."moved_from", 0) ELSE it."moved_from" END, 'moved_to': CASE WHEN it."index" IS NOT NULL AND NOT
+    list_contains(coalesce(it.not_known, []), 'moved_to') THEN coalesce(it."moved_to", 0) ELSE it."moved_to" END,
+    'flows': it."flows"} END;
 CREATE OR REPLACE MACRO tcp_filled(it) AS CASE WHEN it IS NOT NULL THEN {'tcp_stream': it."tcp_stream", 'src':
     it."src", 'dst': it."dst", 'src_port': it."src_port", 'dst_port': it."dst_port", 'first_time': it."first_time",
     'lasted_s': it."lasted_s", 'ecn_initiated': CASE WHEN it."src" IS NOT NULL AND NOT
@@ -195,25 +196,11 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_time" DECIMAL(20,
         9), "lasted_s" DOUBLE, "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time" DECIMAL(20,
         9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer" VARCHAR, "kind"
-        VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9))[], "end" STRUCT("by" VARCHAR, "time" DECIMAL(20, 9),
-        "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20, 9), "written_after" BOOLEAN,
-        "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]), "to_server" STRUCT("bytes"
-        UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes"
-        UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE,
-        "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE,
-        "reader_s" DOUBLE, "filling_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE,
-        "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s" STRUCT("count"
-        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT,
-        "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time" DECIMAL(20, 9), "proven_time"
-        DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT, "not_known" VARCHAR[]), "to_client"
-        STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT,
-        "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time"
+        VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "request_frame" UBIGINT)[], "end" STRUCT("by"
+        VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20,
+        9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]),
+        "to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets"
+        UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time"
         STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
         "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE, "nothing_to_write_most_s"
         DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s"
@@ -224,6 +211,20 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
         "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
         DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
+        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
+        DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
+        "not_known" VARCHAR[]), "to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc"
+        UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count"
+        UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE,
+        "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE,
+        "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s"
+        DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
+        UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
         DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
         DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
         "not_known" VARCHAR[]), "not_known" VARCHAR[])',
@@ -256,8 +257,8 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         STRUCT("state" VARCHAR, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "mtu_bytes" UBIGINT,
         "client" STRUCT("gid" VARCHAR, "mac" VARCHAR, "qpn" UBIGINT), "server" STRUCT("gid" VARCHAR, "mac" VARCHAR,
         "qpn" UBIGINT), "added_time" DECIMAL(20, 9), "deleted_time" DECIMAL(20, 9), "lost_time" DECIMAL(20, 9),
-        "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows" UBIGINT[],
-        "not_known" VARCHAR[])',
+        "lost_by" VARCHAR, "delete_reason" VARCHAR, "reject_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT,
+        "flows" UBIGINT[], "not_known" VARCHAR[])',
     flow: 'STRUCT("index" UBIGINT, "peer" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_qpn" UBIGINT, "src_qpn_from"
         VARCHAR, "dst_qpn" UBIGINT, "network" STRUCT("tunnel" VARCHAR, "tunnel_id" UBIGINT, "vlan" UBIGINT,
         "outer_vlan" UBIGINT), "udp_ports" STRUCT("port" UBIGINT, "packets" UBIGINT)[], "port_changes" UBIGINT, "kind"

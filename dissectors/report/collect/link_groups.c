@@ -298,6 +298,16 @@ fill_deletion(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_
         entry->delete_reason = smcr_figure_delete_reason_of(link->delete_reason);
 }
 
+/* Fills in why the client rejected the link. If the state of the link is not known, the reason
+ * stays not known, too. */
+static void
+fill_rejection(smcr_entry_link_t *entry, const smcr_link_t *link)
+{
+    if (entry->state == SMCR_FIGURE_STATUS_REJECTED)
+        entry->reject_reason =
+            val_to_str_const(link->reject_reason, smcr_values_reject_reasons, "unknown reason");
+}
+
 /* Adds a state of the link, with the frames in which the state begins and ends; frame 0: not
  * known. */
 static void
@@ -382,6 +392,7 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     fill_queue_pair(&entry->server, &link->qp[!client], group, reporter->scope);
     entry->added_frame = smcr_collect_when(collection, link->added_frame);
     fill_deletion(entry, link, reporter);
+    fill_rejection(entry, link);
     fill_states(entry, link, reporter, lost);
     if (moves) {
         entry->moved_from = moves->from;

@@ -235,19 +235,19 @@ add_slow_answer(smcr_finder_t *finder, const slow_answers_t *sum)
                                            .frames = sum->frames,
                                            .filter = sum->filter ? sum->filter : "smcr",
                                            .cost = sum->cost - MIN(sum->cost, own.overlap)},
-                    "The program of %s took %s to answer a request on %s (acknowledged in "
-                    "frame %" PRIu32 ", answered in frame %" PRIu32 ")%s%s",
+                    "The program of %s took %s to answer a request on %s (asked in frame %" PRIu64
+                    ", answered in frame %" PRIu32 ")%s%s",
                     smcr_finding_wait_program(finder, sum->worst, true),
                     smcr_words_duration(finder->scope, sum->longest->lasted_s),
                     smcr_words_direction(finder->scope, sum->worst, true),
-                    sum->longest->begin_frame.frame, sum->longest->end_frame.frame,
+                    sum->longest->request_frame, sum->longest->end_frame.frame,
                     smcr_finding_wait_own_text(finder, &own), other_answers_text(finder, sum));
 }
 
 /* Finding: slow answer. The server's host had acknowledged a request, and the server's first data
  * came SMCR_FINDING_LONG_WAIT or more after the acknowledgement. The server's program took this
  * time: network and buffers have no part in it. The finding names the longest answer, and the
- * frames of the acknowledgement and of the answer. Each program has a finding of its own,
+ * frames of the request and of the answer. Each program has a finding of its own,
  * SMCR_FINDING_PROGRAMS_MOST in all. */
 static void
 find_slow_answers(smcr_finder_t *finder)

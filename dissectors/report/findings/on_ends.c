@@ -15,11 +15,14 @@
 SMCR_FINDING_IS(aborted, SMCR_FINDING_CLOSE(ABORT))
 SMCR_FINDING_IS(reset, SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(SMCR))
 SMCR_FINDING_IS(unsure_reset, SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(UNKNOWN))
+/* A connection that has failed before it carried data: another finding reports its reset. */
+SMCR_FINDING_IS(failed_before_data, SMCR_FINDING_OUTCOME(NO_CONNECTION) ||
+                                        SMCR_FINDING_OUTCOME(FAILED) ||
+                                        smcr_finding_is_broken_by_option(conn))
 /* A TCP reset of a connection that is not over SMC-R: over TCP, where programs that end in a hurry
  * reset connections; or of a connection whose outcome is not known. */
 SMCR_FINDING_IS(tcp_reset, SMCR_FINDING_CLOSE(RESET) && !SMCR_FINDING_OUTCOME(SMCR) &&
-                               !SMCR_FINDING_OUTCOME(NO_CONNECTION) &&
-                               !SMCR_FINDING_OUTCOME(FAILED))
+                               !is_failed_before_data(conn))
 
 /* ---- aborts ---- */
 

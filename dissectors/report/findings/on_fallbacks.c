@@ -125,23 +125,9 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return is_ipv6 ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined on the client";
 }
 
-/* Whether the connection failed since its sides do not agree whether SMC-R is in use: a firewall
- * has removed an option, or the client sends data in place of CLC. The server's host waits for CLC,
- * and resets the connection; its program gets no data and sends none. */
-static bool
-is_broken_by_option(const smcr_entry_connection_t *conn)
-{
-    const smcr_entry_conn_fallback_t *fallback = conn->fallback;
-    bool are_at_odds = fallback->code == SMCR_FIGURE_UNKNOWN &&
-                       (fallback->syn_sign == SMCR_FIGURE_SIGN_NOPS || !fallback->by);
-    bool is_reset = SMCR_FINDING_CLOSE(RESET) && conn->reset_by == SMCR_FIGURE_ROLE_SERVER;
-
-    return SMCR_FINDING_OUTCOME(TCP) && are_at_odds && is_reset &&
-           conn->server_to_client.bytes == 0;
-}
-
 /* Adds the connection to the group of connections that fell back for the same reason: equal
- * diagnosis code, side, text, other cause (other_cause()) and consequence (is_broken_by_option()).
+ * diagnosis code, side, text, other cause (other_cause()) and consequence
+ * (smcr_finding_is_broken_by_option()).
  * Makes the group if there is none. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
@@ -151,7 +137,7 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
     const char *side = fallback->by ? smcr_figure_role_words[fallback->by] : "";
     const char *reason = fallback->reason ? fallback->reason : "";
     const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %d %s %s%s", fallback->code,
-                                         is_broken_by_option(conn), side, reason,
+                                         smcr_finding_is_broken_by_option(conn), side, reason,
                                          other_cause(finder, conn));
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
@@ -169,12 +155,12 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
 
 /* Whether something failed with the fallback of the connection: RoCE packets did not arrive
  * although the peers had agreed on SMC-R (smcr_finding_is_timeout()), or the connection failed
- * (is_broken_by_option()). Otherwise false: a peer may have declined SMC-R, and the program gets
+ * (smcr_finding_is_broken_by_option()). Else a peer may have declined SMC-R, and the program gets
  * its data over TCP. */
 static bool
 is_failure(const smcr_entry_connection_t *conn)
 {
-    return smcr_finding_is_timeout(conn->fallback->code) || is_broken_by_option(conn);
+    return smcr_finding_is_timeout(conn->fallback->code) || smcr_finding_is_broken_by_option(conn);
 }
 
 /* Returns the severity of a fallback. */
@@ -192,11 +178,11 @@ rank_of_fallback(const smcr_entry_connection_t *conn)
 }
 
 /* Returns "; the server reset it and sent no data: the connection failed"; "" if the connections of
- * the group did not fail (is_broken_by_option()). */
+ * the group did not fail (smcr_finding_is_broken_by_option()). */
 static const char *
 broken_text(const smcr_finding_alike_t *group)
 {
-    if (!is_broken_by_option(group->first))
+    if (!smcr_finding_is_broken_by_option(group->first))
         return "";
     return group->count == 1
                ? "; the server reset it and sent no data: the connection failed"

@@ -297,6 +297,7 @@ const MEANINGS = {
     mtu_bytes: "Path MTU: the smaller of the two announced MTUs, bytes",
     added_frame: "Frame that announced the link, or the first frame that shows it",
     deleted_frame: "Frame of the DELETE LINK request for the link",
+    reject_reason: "Reason that the client gave when it rejected the link in its ADD LINK response",
     lost_frame: "First DELETE LINK message that reports the path of the link as lost",
     moved_from: "Number of connections that left the link for another one",
     moved_to: "Number of connections that came to the link from another one",
@@ -1103,9 +1104,10 @@ function stateBars(link) {
     return link.states.map(state => {
         const shown = state.begin_time || link.added_time;
         const from = state.begin_frame ? `from frame ${state.begin_frame}` : `first seen in frame ${link.added_frame}`;
+        const why = state.state === "rejected" ? ` by the client's ADD LINK response (reason: ${link.reject_reason})` : "";
         return {begin: shown ? since(shown) : full.min, end: state.end_time ? since(state.end_time) : full.max,
             parts: [[state.state, 1]], frame: state.begin_frame || state.end_frame || link.added_frame,
-            text: `${state.state}, ${from} to ${state.end_frame ? `frame ${state.end_frame}` : "the end of the capture"}`};
+            text: `${state.state}${why}, ${from} to ${state.end_frame ? `frame ${state.end_frame}` : "the end of the capture"}`};
     });
 }
 
@@ -1141,7 +1143,7 @@ function linkLanes() {
 const SHORT = entries => entries.map(([label, path, kind = "number"]) => [label, path, kind]);
 const LINKS = SHORT([["Group", "group"], ["Link", "number"], ["State", "state", "text"], ["Client GID", "client.gid", "text"],
     ["Server GID", "server.gid", "text"], ["Client QP", "client.qpn", "identifier"], ["Server QP", "server.qpn", "identifier"], ["MTU", "mtu_bytes", "bytes"],
-    ["Added", "added_frame", "frame"], ["Deleted", "deleted_frame", "frame"], ["Lost", "lost_frame", "frame"],
+    ["Added", "added_frame", "frame"], ["Deleted", "deleted_frame", "frame"], ["Lost", "lost_frame", "frame"], ["Reason of rejection", "reject_reason", "text"],
     ["Moved from", "moved_from"], ["Moved to", "moved_to"]]);
 
 function showLinks() {

@@ -161,13 +161,26 @@ is_rejected_as_usual(const smcr_entry_link_group_t *group, const smcr_entry_link
            !smcr_words_link_was_set_up(link);
 }
 
+/* Whether the server has offered the link on the device that has another link of the group: it
+ * offered no second device. False: the device of one of the links is not known, or it is another
+ * one. */
+static bool
+is_of_same_device(const smcr_entry_link_group_t *group, const smcr_entry_link_t *link)
+{
+    SMCR_FIGURE_EACH(link, other, group->links)
+        if (other != link && other->server.mac &&
+            g_strcmp0(other->server.mac, link->server.mac) == 0)
+            return true;
+    return false;
+}
+
 /* Returns the number of links by state: "Links: 2 active, 1 deleted"; NULL: the report has no link,
  * so the page has no such table. Links that never came up, and those that are usually rejected,
  * count apart, since their state alone looks like trouble. */
 static const char *
 heading_of_links(const smcr_table_row_sink_t *taker)
 {
-    uint64_t counts[SMCR_FIGURE_STATUS_DELETED + 1] = {0}, normal = 0, never = 0, all = 0;
+    uint64_t counts[SMCR_FIGURE_STATUS_DELETED + 1] = {0}, normal[2] = {0}, never = 0, all = 0;
     bool knows_clients = true;
 
     SMCR_FIGURE_EACH(link_group, group, taker->report->link_groups) {
@@ -175,7 +188,7 @@ heading_of_links(const smcr_table_row_sink_t *taker)
             if (smcr_words_link_never_came_up(link))
                 never++;
             else if (is_rejected_as_usual(group, link))
-                normal++;
+                normal[is_of_same_device(group, link)]++;
             else
                 counts[link->state]++;
             all++;
@@ -197,7 +210,8 @@ heading_of_links(const smcr_table_row_sink_t *taker)
                            page_states[SMCR_FIGURE_STATUS_DELETED]},
                           {counts[SMCR_FIGURE_STATUS_REJECTED],
                            page_states[SMCR_FIGURE_STATUS_REJECTED]},
-                          {normal, "rejected (normal if a host has one RDMA device)"},
+                          {normal[true], "rejected (usual: no second RDMA device offered)"},
+                          {normal[false], "rejected (normal if a host has one RDMA device)"},
                           {counts[SMCR_FIGURE_STATUS_UNKNOWN], "in unknown state"}),
         knows_clients ? "" : " (↔: client and server unknown)");
 }

@@ -359,6 +359,7 @@ reject_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     if (!link || link->state != SMCR_LINK_ANNOUNCED)
         return;
     link->state = SMCR_LINK_REJECTED;
+    link->reject_reason = message->llc->u.add_link.reject_reason;
     link->state_uncertain |= !message->requested || link->qp[message->from->side].number_known;
     link->state_frame = message->arrival->when.frame;
 }

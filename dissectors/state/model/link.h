@@ -165,6 +165,8 @@ struct smcr_link {
     uint32_t deleted_frame; /* frame of the DELETE LINK that ended the link; 0: none */
     uint32_t delete_reason; /* reason code of the last DELETE LINK that named the link, also of a
                                client's request (A.3.4); 0: none came, or it is not known */
+    uint8_t reject_reason;  /* reason code with which the client has rejected the link (A.3.2); set
+                               with SMCR_LINK_REJECTED, 0: not given */
 
     /* ---- its place among others ---- */
     struct smcr_rules_links_link *rules; /* what state/rules/ keeps of the link; NULL: nothing */

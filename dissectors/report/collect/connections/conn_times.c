@@ -563,19 +563,20 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
 }
 
 /* Adds a wait, with the frames that begin and end it, to the entry. An interval whose end has frame
- * 0 stands for no wait. */
-static void
+ * 0 stands for no wait. Returns the wait; NULL: none. */
+static smcr_entry_conn_wait_t *
 add_wait(smcr_entry_connection_t *entry, smcr_figure_role_t writer, smcr_figure_wait_t kind,
          smcr_interval_t interval, wmem_allocator_t *scope)
 {
     if (!interval.end.frame)
-        return;
+        return NULL;
     smcr_entry_conn_wait_t *wait = SMCR_FIGURE_ADD(conn_wait, &entry->longest_waits, scope);
     wait->writer = writer;
     wait->kind = kind;
     wait->lasted_s = smcr_interval_length(interval);
     wait->begin_frame = interval.begin;
     wait->end_frame = interval.end;
+    return wait;
 }
 
 /* A kind of wait that did not happen gets no entry. The order of the kinds is that of the JSON. */
@@ -589,6 +590,9 @@ smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t 
     add_wait(entry, writer, SMCR_FIGURE_WAIT_SPACE, division->longest_full, scope);
     add_wait(entry, writer, SMCR_FIGURE_WAIT_RETRANSMISSION, division->longest_retransmission,
              scope);
-    add_wait(entry, writer, SMCR_FIGURE_WAIT_ANSWER, direction->longest_answer, scope);
+    smcr_entry_conn_wait_t *answer =
+        add_wait(entry, writer, SMCR_FIGURE_WAIT_ANSWER, direction->longest_answer, scope);
+    if (answer)
+        answer->request_frame = direction->longest_request;
     add_wait(entry, writer, SMCR_FIGURE_WAIT_MESSAGE, direction->latest_message, scope);
 }

@@ -53,3 +53,19 @@ smcr_finding_is_refused(const smcr_entry_connection_t *conn)
 {
     return SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(NO_CONNECTION);
 }
+
+/* Whether the connection failed since its sides do not agree whether SMC-R is in use: a firewall
+ * has removed an option, or the client sends data in place of CLC. The server's host waits for CLC,
+ * and resets the connection; its program gets no data and sends none. The finding of the fallback
+ * reports this reset, too. */
+static inline bool
+smcr_finding_is_broken_by_option(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_fallback_t *fallback = conn->fallback;
+    bool are_at_odds = fallback && fallback->code == SMCR_FIGURE_UNKNOWN &&
+                       (fallback->syn_sign == SMCR_FIGURE_SIGN_NOPS || !fallback->by);
+    bool is_reset = SMCR_FINDING_CLOSE(RESET) && conn->reset_by == SMCR_FIGURE_ROLE_SERVER;
+
+    return SMCR_FINDING_OUTCOME(TCP) && are_at_odds && is_reset &&
+           conn->server_to_client.bytes == 0;
+}
