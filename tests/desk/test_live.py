@@ -456,9 +456,9 @@ def test_fresh_hosts_are_new(live, scratch):
     """Captures that come again from other hosts (tests/desk/soak): all they have is there twice,
     and nothing else."""
     head, frames = pcapng.read(live.bed.capture(FEW))
-    # an hour later: at the same time they would be those of an address translation
+    later = pcapng.time(frames[-1]) - pcapng.time(frames[0]) + 1_000
     again = [
-        pcapng.at_time(frame._replace(block=fresh_block(frame)), pcapng.time(frame) + 3_600_000_000)
+        pcapng.at_time(frame._replace(block=fresh_block(frame)), pcapng.time(frame) + later)
         for frame in frames
     ]
     pcapng.write(scratch / "twice.pcapng", head, frames + again)

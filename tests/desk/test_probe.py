@@ -5,10 +5,12 @@ the next run.
 """
 
 import contextlib
+import ipaddress
 import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import threading
 import time
@@ -16,11 +18,11 @@ import time
 import lines
 import pytest
 from bed import ALL, TIME_LIMIT, TOP, as_user, captures
-from fresh import fresh
+from fresh import find_tcp, fresh
 from lines import of_kind
 from network import LINK, count_written, descendants, frames_of, until as until_found
 
-FORTY, FRAMES = "6.1-v2-q-forty-conns", 1691
+FORTY, FRAMES, CONNECTIONS = "6.1-v2-q-forty-conns", 1691, 40
 OF_A_FILE = 400  # frames
 BEGINNING = 100_000  # bytes of the capture: more than the first file, less than two
 LOADS = "#!/bin/sh\n[ $1 != -G ] || exec echo smcr.so\n"  # tshark -G plugins
@@ -266,6 +268,18 @@ def memory(pid):
     return total * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def community_ids(sent):
+    """Community IDs of the TCP connections of frames, over IPv4."""
+    found = set()
+    for data in (each.data for each in sent):
+        at = find_tcp(data)
+        if at is not None:
+            ports = struct.unpack_from(">HH", data, at)
+            hosts = ipaddress.ip_address(data[26:30]), ipaddress.ip_address(data[30:34])
+            found.add(lines.community_id(*zip(hosts, ports)))
+    return found
+
+
 class Watch(threading.Thread):
     """Looks at the memory of a probe until it ends: [(seconds since the start, MB)]."""
 
@@ -287,8 +301,8 @@ class Watch(threading.Thread):
 @pytest.mark.timeout(3 * CAPTURES_FOR + 60)
 def test_a_wire_in_a_network_of_its_own(wire, tshark, scratch):
     """Frames of two hosts go over a link, in each round of new hosts, while the probe captures
-    there into files of two seconds. Each frame that was sent is in the lines of one file, and the
-    memory of the probe has a bound."""
+    there into files of two seconds. Each frame that was sent is in the lines of one file, each
+    connection in those of one or more, and the memory of the probe has a bound."""
     ring, output = scratch / "ring", scratch / "out"
     ring.mkdir()
     for each in (scratch, ring):
@@ -301,10 +315,12 @@ def test_a_wire_in_a_network_of_its_own(wire, tshark, scratch):
     watch = Watch(probe.process)
     watch.start()
     until_found(lambda: wire.listener.listeners() > before, "nobody listens")
-    sent, frames_sent, rounds = frames_of(captures()[FORTY]), 0, 0
+    every, frames_sent, rounds, named = frames_of(captures()[FORTY]), 0, 0, set()
     end = time.monotonic() + CAPTURES_FOR
     while time.monotonic() < end:
-        frames_sent += len(wire.send([fresh(each, rounds) for each in sent], speed=2))
+        sent = [fresh(each, rounds) for each in every]
+        named |= community_ids(sent)
+        frames_sent += len(wire.send(sent, speed=2))
         rounds += 1
     time.sleep(1)  # dumpcap hands on what it has received twice a second
     probe.process.send_signal(signal.SIGTERM)
@@ -320,6 +336,10 @@ def test_a_wire_in_a_network_of_its_own(wire, tshark, scratch):
     assert set(events(found)) == {"start", "file", "stop"} and len(events(found)) >= 4
     stop = of_kind(found, "probe")[-1]["probe"]
     assert (stop["received"], stop["dropped"]) == (frames_sent, 0)
+    assert len(named) == rounds * CONNECTIONS
+    for kind in ("connection", "tcp"):
+        found_of = {each.get("community_id") for each in of_kind(found, kind)}
+        assert found_of - {None} == named, kind
     assert watch.most(True) < MOST_MEMORY, watch.seen
 
 
