@@ -6,15 +6,17 @@ packet its switch dropped stands in the TTL, the time in a MAC address. This rea
 packets as numbers of frames, and takes the times of the capture. Times are nanoseconds.
 
 - Sender, Receiver: the state machines of go-back-N (`gbn_check.py`);
+- Responder, Requester: the same of RDMA READs (`read_gbn_check.py`);
 - generation(), response(): the delay of a NAK, and of the reaction to it (`latency_measure.py`);
 - Cnps: marked packets and CNPs, and how many CNPs are expected with a limit (`cnp_check.py`).
 """
 
 import collections
 
-from report_frames import Roce, of_kind
+from report_frames import ICRC, Roce, number, of_kind
 
 ACKNOWLEDGE, CNP, CE = 0x11, 0x81, 3
+READ, RESPONSES = 0x0C, range(0x0D, 0x11)
 ANSWERS, KNOWN = {0x11, 0x12}, range(0x15)  # acknowledgements; operations of a transport
 TRANSPORTS = (0x00, 0x20, 0x40, 0x60)  # RC, UC, RD, UD
 DATA = {transport | each for transport in TRANSPORTS for each in KNOWN if each not in ANSWERS}
@@ -126,6 +128,95 @@ class Receiver:
         else:
             is_right = not is_data(packet)
         return is_right
+
+
+# ---- go-back-N of RDMA READs: who requests receives data, who responds sends it ----
+
+
+Reading = collections.namedtuple("Reading", "requester responder mtu")
+# (address, queue pair) of both ends; bytes of a response that is not the last
+
+
+def asked(packet, mtu):
+    """The PSNs that a READ request asks for."""
+    length = number(packet.frame.data, packet.frame.length - ICRC - 4, 4)
+    return range(packet.psn, packet.psn + -(-length // mtu))
+
+
+def of_reading(packets, reading):
+    """Packets between the queue pairs from the first request on, without CNPs."""
+    both = [
+        each
+        for each in packets
+        if to(each) in (reading.requester, reading.responder) and each.opcode != CNP
+    ]
+    begins = [to(each) == reading.responder and each.opcode == READ for each in both]
+    return both[begins.index(True) :] if True in begins else []
+
+
+class Responder:
+    """What a responder sends follows from the requests that reach it: `dropped` has the frames of
+    those that do not. Lumina's responder has one request at a time. This one may have several: it
+    answers each from its begin to its end."""
+
+    def __init__(self, packets, reading, dropped):
+        self.reading, self.requests, self.sent, self.end = reading, collections.deque(), None, None
+        takes = (
+            self.take_request(each) if to(each) == reading.responder else self.take_response(each)
+            for each in of_reading(packets, reading)
+            if to(each) == reading.requester or each.frame.number not in dropped
+        )
+        self.is_right = all(takes) and not self.requests and self.sent == self.end
+
+    def take_request(self, packet):
+        if packet.opcode == READ:
+            self.requests.append(asked(packet, self.reading.mtu))
+        return packet.opcode == READ
+
+    def take_response(self, packet):
+        continues = self.sent is not None and packet.psn == self.sent + 1 <= self.end
+        begins = self.sent == self.end and self.requests and packet.psn == self.requests[0].start
+        if begins:
+            self.end = self.requests.popleft()[-1]
+        self.sent = packet.psn
+        return packet.opcode in RESPONSES and bool(continues or begins)
+
+
+class Requester:
+    """What a requester asks for follows from the responses that reach it. Lumina's requester has
+    one request at a time: if another has the same last PSN, it has to ask for what is missing. Here
+    that holds for each request that does not go on after the request before it."""
+
+    def __init__(self, packets, reading, dropped):
+        self.reading, self.asked, self.received, self.lost = reading, None, None, None
+        self.gaps = self.timeouts = 0
+        takes = (
+            self.take_request(each) if to(each) == reading.responder else self.take_response(each)
+            for each in of_reading(packets, reading)
+            if to(each) == reading.responder or each.frame.number not in dropped
+        )
+        self.is_right = all(takes) and (self.received, self.lost) == (self.asked, None)
+
+    def take_request(self, packet):
+        if packet.opcode != READ:
+            return False
+        asks = asked(packet, self.reading.mtu)
+        if self.asked is None:
+            self.received = asks.start - 1
+        elif asks.start != self.asked + 1:
+            if asks.start != self.received + 1:
+                return False
+            self.timeouts += self.lost is None
+        self.asked = asks[-1]
+        return True
+
+    def take_response(self, packet):
+        if packet.psn == self.received + 1:
+            self.received = packet.psn
+            self.lost = None if packet.psn == self.lost else self.lost
+        elif packet.psn > self.received and self.lost is None:
+            self.lost, self.gaps = self.received + 1, self.gaps + 1
+        return packet.opcode in RESPONSES and packet.psn >= self.received
 
 
 # ---- the delay of NAKs, and of the reaction to them ----

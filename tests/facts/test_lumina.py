@@ -98,6 +98,52 @@ def test_go_back_n_and_times(tshark, scratch, client, server):
     )
 
 
+def lost_with_all_after(packets, reading, damaged):
+    """Damaged responses, and the others up to the next request: nothing shows the gap."""
+    lost, is_lost = set(), False
+    for each in lumina_rules.of_reading(packets, reading):
+        is_response = lumina_rules.to(each) == reading.requester
+        is_lost = is_response and (is_lost or each.frame.number in damaged)
+        if is_lost:
+            lost.add(each.frame.number)
+    return lost
+
+
+def steps_of_reads(tshark, path, queue_pair):
+    """How often the requester has gone back, by the plugin."""
+    fields = ("-T", "fields", "-e", "smcr.resent.from")
+    shown = f"smcr.resent.cause == 4 && smcr.dst_qpn == {queue_pair}"
+    arguments = ("-2", *ROCE, "-Y", shown, *fields)
+    return len(set(tshark.show(path, *arguments).split()))
+
+
+def test_reads(tshark, scratch):
+    """Of ten damaged responses the requester misses one each, and asks again for what is missing.
+    If all responses up to its next request are lost, too, it does so after a timeout; once that
+    request is a new one, whose response shows the gap."""
+    path = FABRIC.parent / "roce" / "icrc-wrong.pcapng.gz"
+    reading = lumina_rules.Reading((CLIENT, 20), (SERVER, 1238), 1024)
+    packets = lumina_rules.packets_of(path)
+    damaged = {each.frame.number for each in packets if each.icrc == "bad"}
+    burst = lost_with_all_after(packets, reading, damaged)
+    less = scratch / "reads-in-bursts.pcap"
+    with PcapNgReader(str(path)) as reader:
+        wrpcap(str(less), [each for number, each in enumerate(reader, 1) if number not in burst])
+    for lost, gaps, timeouts, shown in ((damaged, 10, 0, path), (burst, 1, 9, less)):
+        requester = lumina_rules.Requester(packets, reading, lost)
+        assert requester.is_right and (requester.gaps, requester.timeouts) == (gaps, timeouts)
+        assert steps_of_reads(tshark, shown, 1238) == gaps + timeouts
+    assert lumina_rules.Responder(packets, reading, set()).is_right
+    assert not lumina_rules.Requester(packets, reading, set()).is_right
+    assert not lumina_rules.Responder(packets, reading, {723}).is_right  # a re-request
+    for name, client, server in (("nocm-perftest", 19, 1237), ("cnp-np-cm", 20, 1238)):
+        packets = lumina_rules.packets_of(path_of(name))
+        reading = lumina_rules.Reading((CLIENT, client), (SERVER, server), 1024)
+        requester = lumina_rules.Requester(packets, reading, set())
+        assert lumina_rules.Responder(packets, reading, set()).is_right and requester.is_right
+        assert requester.asked and (requester.gaps, requester.timeouts) == (0, 0)
+
+
 def test_cnps_of_two_programs(tshark):
     """Marked packets of data and CNPs are counted alike; none of Lumina's limits fits the timers of
     the programs, and the report has none."""
