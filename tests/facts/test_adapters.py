@@ -12,7 +12,7 @@ import class_reader
 import pytest
 from report_runs import TWO, parse, print_json
 from report_schema import problems
-from scapy.layers.inet import UDP
+from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 from test_classes import ACK, CNP, WRITE, ether, roce
@@ -169,6 +169,40 @@ def test_what_does_not_show_the_scope(tshark, scratch, name, scope, flows, bound
     found, least, most = limit_of(adapter)
     assert found is None and (least is not None) == bounds
     assert not bounds or least < LIMIT <= most
+
+
+def cnps_of(report):
+    """CNPs without duplicates, and those of them that may be duplicates."""
+    flows = report["rdma_flows"]
+    return (
+        sum(each["cnp"] - each["cnp_copies"] for each in flows),
+        sum(each["cnp_undecided"] for each in flows),
+    )
+
+
+def of_one_direction(events):
+    """What the receiver of the data sends."""
+    return [event for event in events if event[1][IP].src == RECEIVER]
+
+
+def test_equal_cnps_that_are_captured_twice(tshark, scratch):
+    """The CNPs of a flow have equal bytes: IP identification 0. In a capture that has each packet
+    twice their number is right; if the data are not captured, it lies between the bounds."""
+    for scope, after in (("flow", 2_000), ("flow", 60_000), (None, 2_000)):
+        once = congested(7, scope, True, ALL_FLOWS)
+        twice = once + [(time + after, packet.copy()) for time, packet in once]
+        sent = sum(packet[UDP].payload.load[0] == CNP for _, packet in once)
+        report = report_of(tshark, written(scratch, f"twice-{scope}-{after}", twice))
+        assert cnps_of(report) == (sent, 0)
+        assert sum(each["cnp"] for each in report["rdma_flows"]) == 2 * sent
+        [adapter] = [each for each in report["adapters"] if each["addr"] == RECEIVER]
+        assert adapter["cnp"] == sent
+        path = written(scratch, f"alone-{scope}-{after}", of_one_direction(twice))
+        report = report_of(tshark, path)
+        most, undecided = cnps_of(report)
+        assert most - undecided <= sent <= most and undecided
+        [text] = [each["text"] for each in report["findings"] if each["kind"] == "congestion"]
+        assert f" {most - undecided:,} to {most:,} CNPs " in text
 
 
 # ---- spraying ----

@@ -70,7 +70,7 @@ add_sender(const adapters_t *adapters, const smcr_entry_rdma_t *flow)
     if (!flow->src || (!retransmits && !flow->cnp))
         return;
     smcr_entry_adapter_t *adapter = adapter_of(adapters, flow, flow->src);
-    adapter->cnp += smcr_figure_or_zero(flow->cnp);
+    adapter->cnp += smcr_figure_cnps_count(flow);
     adapter->cnp_pacing = smcr_entry_join_maybe(adapter->cnp_pacing, flow->cnp_pacing,
                                                 &smcr_entry_flow_pacing_description, scope);
     if (!retransmits)

@@ -59,10 +59,11 @@ typedef struct {
     smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
     smcr_figure_tally_t ports;       /* packets by UDP source port */
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
-    int32_t cnp_id;                  /* IPv4 identification of this CNP; 0 or negative: not
-                                        known */
-    uint64_t *marked;                /* the last SMCR_COLLECT_MARKED_KEPT packets with CE: PSN,
-                                        opcode and IP identification (mark_key()); NULL: none */
+    int32_t cnp_id;                  /* IPv4 identification of this CNP; negative: not known */
+    bool has_cnp_copy;               /* a duplicate of this CNP has come, or this CNP may be one
+                                        itself: the next CNP is none */
+    uint64_t *marked;                /* the last packets with CE: PSN, opcode and IP
+                                        identification; NULL: none */
     unsigned marked_next;            /* index of the oldest one in `marked` */
     smcr_collect_early_t *early_cnps; /* the flow's CNPs that came while the reverse flow was not
                                          known, the last one first; NULL: none, or they are counted

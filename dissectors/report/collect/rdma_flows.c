@@ -360,27 +360,52 @@ count_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow)
 /* Time in nanoseconds. A CNP that comes sooner after another CNP of its flow may be a duplicate. */
 #define CNP_SOON UINT64_C(100000)
 
-/* Whether the capture has nearly all packets of the flow twice: at least 7 of 16 captured packets
- * are duplicates. `flow` may be NULL: false. */
-static bool
-is_captured_twice(const smcr_collect_followed_t *flow)
+/* CNPs of a flow may be equal in all bytes: some adapters give each the IP identification 0, and
+ * send them a few microseconds apart. Then only the packets that the CNPs slow down show whether
+ * the capture has each packet twice. If it has, each CNP has one duplicate: of equal CNPs that come
+ * soon after each other, every second one counts as a duplicate. Their number is then right, even
+ * if the next CNP comes before the duplicate of the one before. */
+typedef enum {
+    CNP_IS_NEW,
+    CNP_IS_COPY,   /* a duplicate of the flow's last CNP */
+    CNP_UNDECIDED, /* the CNP may be a duplicate of the flow's last CNP */
+} cnp_kind_t;
+
+/* Returns whether the CNP of `flow`, which has no IP identification of its own, is a duplicate of
+ * the CNP before it. The opposite flow proves this if the capture has seven of eight of its packets
+ * twice, or more; it proves the contrary if the capture has less than one of eight twice. */
+static cnp_kind_t
+kind_without_id(const smcr_collect_t *collection, const smcr_collect_followed_t *flow)
 {
-    return flow && flow->figures.packets && flow->figures.copies * 16 >= flow->figures.packets * 7;
+    const smcr_collect_followed_t *slowed = smcr_collect_followed_peer(collection, flow);
+    uint64_t packets = slowed ? slowed->figures.packets : 0;
+    uint64_t copies = slowed ? slowed->figures.copies : 0;
+
+    if (flow->has_cnp_copy || (packets && copies * 16 < packets))
+        return CNP_IS_NEW;
+    return packets && copies * 16 >= packets * 7 ? CNP_IS_COPY : CNP_UNDECIDED;
 }
 
-/* Whether the packet is a CNP, and a duplicate of the flow's last CNP: it comes less than CNP_SOON
- * after it, and has the same IP identification. A CNP without an identification is a duplicate if
- * the packets of the reverse flow, which the CNPs slow down, are captured twice. */
-static bool
-is_cnp_copy(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
+/* Returns whether the packet is a duplicate of the flow's last CNP, which has the same IP
+ * identification. */
+static cnp_kind_t
+kind_of_cnp(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
             smcr_when_t when, const smcr_ib_headers_t *roce)
 {
     if (roce->opcode != SMCR_IB_CNP || !flow->cnp.frame || when.time < flow->cnp.time ||
         when.time - flow->cnp.time >= CNP_SOON)
-        return false;
+        return CNP_IS_NEW;
     if (roce->ip_id > 0)
-        return roce->ip_id == flow->cnp_id;
-    return is_captured_twice(smcr_collect_followed_peer(collection, flow));
+        return roce->ip_id == flow->cnp_id ? CNP_IS_COPY : CNP_IS_NEW;
+    return kind_without_id(collection, flow);
+}
+
+/* Notes what the flow's CNP is. The next one is no duplicate if this one may be one. */
+static void
+note_cnp(smcr_collect_followed_t *flow, cnp_kind_t kind)
+{
+    flow->has_cnp_copy = kind != CNP_IS_NEW;
+    flow->figures.cnp_undecided += kind == CNP_UNDECIDED;
 }
 
 /* Returns what distinguishes the marked packets of a flow: PSN, opcode, and in the lower 16 bits
@@ -463,13 +488,15 @@ count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
             const smcr_tap_t *packet)
 {
     const smcr_ib_headers_t *roce = packet->roce;
+    cnp_kind_t cnp = kind_of_cnp(collection, flow, when, roce);
 
-    bool is_copy = packet->record->order == SMCR_FLOW_IS_COPY ||
-                   is_cnp_copy(collection, flow, when, roce) ||
+    bool is_copy = packet->record->order == SMCR_FLOW_IS_COPY || cnp == CNP_IS_COPY ||
                    (smcr_ib_has_mark(roce) && was_marked(flow, roce, true));
 
     if (roce->has_bad_icrc)
         return;
+    if (roce->opcode == SMCR_IB_CNP)
+        note_cnp(flow, cnp);
     if (is_copy) {
         count_copy(collection, flow, when, roce);
         return;

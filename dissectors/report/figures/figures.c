@@ -454,6 +454,22 @@ smcr_figure_naks_count(const smcr_entry_naks_t *naks)
            smcr_figure_or_zero(naks->remote_operational) + smcr_figure_or_zero(naks->invalid_rd);
 }
 
+uint64_t
+smcr_figure_marks_count(const smcr_entry_rdma_t *flow)
+{
+    uint64_t marks = smcr_figure_sum(flow->ecn.ce, flow->outer_ce);
+
+    return marks == SMCR_FIGURE_UNKNOWN
+               ? marks
+               : marks - MIN(marks, smcr_figure_or_zero(flow->marked_again));
+}
+
+uint64_t
+smcr_figure_cnps_count(const smcr_entry_rdma_t *flow)
+{
+    return smcr_figure_or_zero(flow->cnp) - smcr_figure_or_zero(flow->cnp_copies);
+}
+
 /* Members of a new entry are unknown until something is added. */
 void *
 smcr_entry_join_maybe(void *into, const void *from, const smcr_figure_description_t *description,

@@ -365,6 +365,13 @@ void smcr_figure_codepoints_count(smcr_entry_codepoints_t *codepoints, uint8_t e
 /* Returns the number of NAKs of all codes, without RNR NAKs. */
 uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
 
+/* Returns the number of packets of the flow that are marked CE, on their own IP header or on that
+ * of a tunnel, without duplicates. SMCR_FIGURE_UNKNOWN: not known. */
+uint64_t smcr_figure_marks_count(const smcr_entry_rdma_t *flow);
+
+/* Returns the number of CNPs of the flow, without duplicates. */
+uint64_t smcr_figure_cnps_count(const smcr_entry_rdma_t *flow);
+
 /* Returns the sum of two counts. A count that is SMCR_FIGURE_UNKNOWN (not known) adds nothing. If
  * both counts are not known, the sum is not known. */
 static inline uint64_t

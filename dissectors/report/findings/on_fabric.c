@@ -186,23 +186,14 @@ static void
 add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
            smcr_finding_trouble_t *trouble)
 {
-    uint64_t marks = smcr_figure_or_zero(flow->ecn.ce) + smcr_figure_or_zero(flow->outer_ce);
-
-    marks -= MIN(marks, smcr_figure_or_zero(flow->marked_again));
+    uint64_t marks = smcr_figure_or_zero(smcr_figure_marks_count(flow));
 
     smcr_finding_trouble_add(trouble, flow, marks, 0);
     trouble->answered += smcr_distribution_get(flow->ce_to_cnp_s)->count;
 }
 
-/* Returns the number of CNPs of the flow, without duplicates. */
-static uint64_t
-cnps_once(const smcr_entry_rdma_t *flow)
-{
-    return smcr_figure_or_zero(flow->cnp) - smcr_figure_or_zero(flow->cnp_copies);
-}
-
-/* Returns the number of frames that the finding's display filter selects: frames with a mark and
- * frames with a CNP, duplicates included. */
+/* Returns the number of frames with a mark, and with a CNP: those that the finding's filter finds,
+ * duplicates among them. */
 static uint64_t
 count_frames(const smcr_finder_t *finder)
 {
@@ -223,8 +214,25 @@ count_cnps_alone(const smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (!smcr_finding_flow_peer(finder, flow))
-            count += cnps_once(flow);
+            count += smcr_figure_cnps_count(flow);
     return count;
+}
+
+/* Returns text with the number of CNPs: "80 CNPs"; "72 to 80 CNPs" if 8 of them may be
+ * duplicates. */
+static const char *
+number_of_cnps(const smcr_finder_t *finder, const smcr_finding_trouble_t *notified)
+{
+    const char *all = smcr_words_things(finder->scope, notified->count, "CNP");
+    uint64_t undecided = 0;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        undecided += smcr_figure_or_zero(flow->cnp_undecided);
+    if (!undecided)
+        return all;
+    uint64_t least = notified->count - MIN(notified->count, undecided);
+    return wmem_strdup_printf(finder->scope, "%s to %s", smcr_words_number(finder->scope, least),
+                              all);
 }
 
 /* Returns text with the number of CNPs, and with the number of CNPs that answer a captured mark. */
@@ -232,7 +240,7 @@ static const char *
 cnps_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
           const smcr_finding_trouble_t *notified)
 {
-    const char *all = smcr_words_things(finder->scope, notified->count, "CNP");
+    const char *all = number_of_cnps(finder, notified);
 
     if (!notified->count)
         return "no CNP";
@@ -249,7 +257,7 @@ static void
 add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
              smcr_finding_trouble_t *trouble)
 {
-    smcr_finding_trouble_add(trouble, flow, cnps_once(flow), 0);
+    smcr_finding_trouble_add(trouble, flow, smcr_figure_cnps_count(flow), 0);
 }
 
 /* Returns text about marks that only the outer IP header of a tunnel has: " (12 on the tunnel)"; "
@@ -288,8 +296,7 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
                                   smcr_words_things(finder->scope, marked->packets, "packet"),
                                   smcr_finding_trouble_hosts(finder, marked),
                                   tunnel_text(finder, marked), cnps_text(finder, marked, notified));
-    return wmem_strdup_printf(finder->scope, "%s%s, %s",
-                              smcr_words_things(finder->scope, notified->count, "CNP"),
+    return wmem_strdup_printf(finder->scope, "%s%s, %s", number_of_cnps(finder, notified),
                               smcr_finding_trouble_hosts(finder, notified),
                               count_cnps_alone(finder) == notified->count
                                   ? "for packets that are not captured"

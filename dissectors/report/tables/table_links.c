@@ -282,13 +282,6 @@ naks_of(const smcr_entry_rdma_t *flow)
     return smcr_figure_sum(smcr_figure_naks_count(&flow->nak), flow->rnr_nak);
 }
 
-/* Returns the marks of the flow, also those that only the headers of tunnels have. */
-static uint64_t
-marks_of(const smcr_entry_rdma_t *flow)
-{
-    return smcr_figure_sum(flow->ecn.ce, flow->outer_ce);
-}
-
 /* Returns the values of a header field as text: "26, 48"; NULL if there are none. */
 static const char *
 tally_text(wmem_allocator_t *scope, const smcr_figure_tally_t *tally)
@@ -321,8 +314,8 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(COUNT, NULL, "packets", 0, flow->packets)                                                    \
     X(COUNT, NULL, "retrans.", 0, flow->repeated)                                                  \
     X(COUNT, NULL, "NAKs", 0, naks_of(flow))                                                       \
-    X(COUNT, NULL, "CE", 0, marks_of(flow))                                                        \
-    X(COUNT, NULL, "CNPs", 0, flow->cnp)                                                           \
+    X(COUNT, NULL, "CE", 0, smcr_figure_marks_count(flow))                                         \
+    X(COUNT, NULL, "CNPs", 0, smcr_figure_cnps_count(flow))                                        \
     X(NUMBER, "Flow", NULL, 0, flow->index)                                                        \
     X(NUMBER, "LG-ID", NULL, 0, owner.group ? owner.group->index : SMCR_FIGURE_UNKNOWN)            \
     X(NUMBER, "Linkid", NULL, 0, owner.link ? owner.link->number : SMCR_FIGURE_UNKNOWN)            \
@@ -337,7 +330,7 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(COUNT, "RNR NAKs", NULL, 0, flow->rnr_nak)                                                   \
     X(COUNT, "CE", NULL, 5, flow->ecn.ce)                                                          \
     X(COUNT, "Outer CE", NULL, 0, flow->outer_ce)                                                  \
-    X(COUNT, "CNPs", NULL, 5, flow->cnp)                                                           \
+    X(COUNT, "CNPs", NULL, 5, smcr_figure_cnps_count(flow))                                        \
     X(COUNT, "Gaps", NULL, 0, flow->gaps)                                                          \
     X(COUNT, "Missing", NULL, 0, flow->missing)                                                    \
     X(COUNT, "Duplicates", NULL, 0, flow->copies)                                                  \
@@ -357,8 +350,9 @@ static uint64_t
 trouble_of(const smcr_entry_rdma_t *flow)
 {
     return smcr_figure_or_zero(flow->repeated) + smcr_figure_or_zero(naks_of(flow)) +
-           smcr_figure_or_zero(flow->missing) + smcr_figure_or_zero(marks_of(flow)) +
-           smcr_figure_or_zero(flow->cnp) + (flow->icrc ? smcr_figure_or_zero(flow->icrc->bad) : 0);
+           smcr_figure_or_zero(flow->missing) +
+           smcr_figure_or_zero(smcr_figure_marks_count(flow)) +
+           smcr_figure_cnps_count(flow) + (flow->icrc ? smcr_figure_or_zero(flow->icrc->bad) : 0);
 }
 
 /* Makes a row for each RDMA flow, those of SMC-R and others. The macro FLOW reads `flow` and
@@ -397,7 +391,7 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
 {
     const smcr_figure_list_t *flows = &taker->report->rdma_flows;
     smcr_entry_rdma_t sum = {0};
-    uint64_t naks;
+    uint64_t naks, cnps;
 
     if (!flows->length && !taker->report->other_roce)
         return NULL;
@@ -411,6 +405,7 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
     for (uint32_t i = 0; i < flows->length + flows->rest; i++)
         smcr_entry_join(&sum, flows->entries[i], &smcr_entry_rdma_description, taker->scope);
     naks = smcr_figure_naks_count(&sum.nak);
+    cnps = smcr_figure_cnps_count(&sum);
     return wmem_strdup_printf(
         taker->scope, "RDMA: %s%s",
         SMCR_WORDS_COUNTS(taker->scope, {sum.packets, PLURAL(sum.packets, "packet")},
@@ -418,8 +413,8 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
                           {sum.copies, PLURAL(sum.copies, "duplicate")},
                           {naks, PLURAL(naks, "NAK")},
                           {sum.rnr_nak, PLURAL(sum.rnr_nak, "RNR NAK")},
-                          {marks_of(&sum), "marked CE"},
-                          {sum.cnp, PLURAL(sum.cnp, "CNP")},
+                          {smcr_figure_marks_count(&sum), "marked CE"},
+                          {cnps, PLURAL(cnps, "CNP")},
                           {sum.icrc ? sum.icrc->bad : 0, "with a wrong ICRC"}),
         others_text(taker));
 }
