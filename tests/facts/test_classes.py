@@ -32,7 +32,9 @@ ROCE = (
 )
 ONE, OTHER, SWITCH = "192.0.2.1", "192.0.2.2", "198.51.100.1"
 WRITE, ACK, CNP = 0x0A, 0x11, 0x81
+READ, FIRST, MIDDLE, LAST = 0x0C, 0x0D, 0x0E, 0x0F
 PAYLOAD = bytes(15) + b"\x40" + b"data" * 16  # RETH and 64 bytes
+AETH = b"\x1f\x00\x00\x01"
 BETWEEN = 0.0001  # seconds
 OUTER = IP(src=SWITCH, dst="198.51.100.2")
 OUTER6 = IPv6(src="2001:db8::1", dst="2001:db8::2")
@@ -84,7 +86,15 @@ def bth(opcode, qpn, psn, p_key=0xFFFF, reserved=0):
 
 
 def roce(src, dst, qpn, opcode, psn, *, traffic_class=0, sport=50000, **of_bth):
-    rest = {WRITE: PAYLOAD, ACK: b"\x1f\x00\x00\x01", CNP: bytes(16)}[opcode]
+    rest = {
+        WRITE: PAYLOAD,
+        ACK: AETH,
+        CNP: bytes(16),
+        READ: PAYLOAD[:14] + b"\x10\x00",  # 4096 bytes
+        FIRST: AETH + bytes(1024),
+        MIDDLE: bytes(1024),
+        LAST: AETH + bytes(1024),
+    }[opcode]
     return (
         IP(src=src, dst=dst, tos=traffic_class, id=psn & 0xFFFF, flags="DF")
         / UDP(sport=sport, dport=4791)
@@ -619,6 +629,28 @@ def test_senders_that_only_psns_prove(tshark, scratch, port, psns):
         assert 12 - 5 < times["count"] < 12 if psns == FIRST_PSNS else times["count"] == 0
         # messages that were complete before the proof are left out
         assert times["max"] in (None, pytest.approx(2 * BETWEEN, rel=0.01))
+
+
+def talk_of_reads(port, count, first=5000):
+    """ONE reads, one READ at a time. port(n): source port of the n-th packet of a direction"""
+    for psn in range(first, first + 4 * count, 4):
+        yield ether() / roce(ONE, OTHER, 1235, READ, psn, sport=port(psn))
+        for at, opcode in enumerate((FIRST, MIDDLE, MIDDLE, LAST)):
+            yield ether() / roce(OTHER, ONE, 17, opcode, psn + at, sport=port(psn + at))
+
+
+def test_who_reads_with_one_read_at_a_time(tshark, scratch):
+    """How many responses a READ has is not known before the next one: its later responses prove
+    nothing, and nothing to the contrary. Without ports, four READs prove the peers."""
+    for name, port, count, is_proven in (
+        ("one port", one_port, 2, True),
+        ("sprayed", sprayed_port, 8, True),
+        ("sprayed", sprayed_port, 1, False),
+    ):
+        path = write(scratch, "reads", list(talk_of_reads(port, count)))
+        flows = report_of(tshark, path)["rdma_flows"]
+        found = {flow["dst_qpn"]: flow["src_qpn"] for flow in flows}
+        assert found == ({17: 1235, 1235: 17} if is_proven else {17: None, 1235: None}), name
 
 
 @pytest.mark.parametrize("last", ["one more flow of data", "one more flow of answers"])

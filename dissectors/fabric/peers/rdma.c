@@ -323,6 +323,16 @@ has_taken_psn(const smcr_flow_t *requests, uint32_t psn)
            smcr_reads_find(requests->reads, smcr_psn_near(requests->highest, psn));
 }
 
+/* Whether the packet is a response from within a READ. Before the next request it is not known how
+ * many PSNs the READ takes. So this response may answer a READ even if no request has taken its
+ * PSN. */
+static bool
+is_within_read(const smcr_sent_t *packet)
+{
+    return packet->opcode == SMCR_RC_READ_RESPONSE_MIDDLE ||
+           packet->opcode == SMCR_RC_READ_RESPONSE_LAST;
+}
+
 /* Whether the response `packet` of `flow` proves that `flow` and `opposite` are the two directions
  * of one connection. `traffic` of `opposite` is not NULL. Two successive responses have to name two
  * different PSNs of requests in `opposite`. One response is enough if the flows' port is equal to
@@ -336,7 +346,7 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
     const smcr_flow_t *requests = &opposite->traffic->flow;
 
     if (!has_taken_psn(requests, packet->psn)) {
-        pair->answers = 0;
+        pair->answers = is_within_read(packet) ? pair->answers : 0;
         return false;
     }
     bool is_other = !pair->answers || pair->psn != packet->psn;
@@ -542,12 +552,13 @@ leave_out_completed(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *answered, uint32_t
 /* Takes a response of a flow whose ports prove nothing. Makes the flow and the one that it answers
  * peers of each other if PROOF_BY_PSN successive responses have different PSNs of its requests. */
 static void
-take_answer(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
+take_answer(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 {
+    uint32_t psn = packet->psn, before = flow->answered_psn;
     smcr_rdma_flow_t *answered = find_answered(rdma, flow, psn);
 
-    uint32_t before = flow->answered_psn;
-
+    if (!answered && is_within_read(packet))
+        return;
     if (!answered || answered != flow->answered)
         flow->answers = 0;
     else if (flow->answered_psn == psn)
@@ -568,15 +579,15 @@ take_answer(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
  * request of the peer, one of the queue pairs has a new connection, and the flows lose their
  * peers. */
 static void
-check_peer(smcr_rdma_flow_t *flow, uint32_t psn)
+check_peer(smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 {
     smcr_rdma_flow_t *peer = flow->peer;
 
-    if (!peer->traffic || has_taken_psn(&peer->traffic->flow, psn)) {
+    if (!peer->traffic || has_taken_psn(&peer->traffic->flow, packet->psn)) {
         flow->answers = 0;
         return;
     }
-    if (++flow->answers < PROOF_BY_PSN)
+    if (is_within_read(packet) || ++flow->answers < PROOF_BY_PSN)
         return;
     flow->answers = 0;
     forget_peer(flow);
@@ -587,27 +598,30 @@ check_peer(smcr_rdma_flow_t *flow, uint32_t psn)
  * PSNs of requests of the peer: PROOF_BY_PSN of them prove the pair even if another flow gets the
  * port. */
 static void
-confirm_peer(smcr_rdma_flow_t *flow, uint32_t psn)
+confirm_peer(smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 {
     const smcr_traffic_t *answered = smcr_rdma_reverse(flow);
+    uint32_t psn = packet->psn;
 
     if (flow->answers >= PROOF_BY_PSN || (flow->answers && flow->answered_psn == psn))
         return;
     bool answers = answered && has_taken_psn(&answered->flow, psn);
+    if (!answers && is_within_read(packet))
+        return;
     flow->answers = (uint8_t)(answers ? flow->answers + 1 : 0);
     flow->answered_psn = psn;
 }
 
 /* Takes a response: PSNs may prove which flow it answers, or that it does not answer the peer. */
 static void
-take_response(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
+take_response(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 {
     if (flow->ground == SMCR_GROUND_ACK)
-        check_peer(flow, psn);
+        check_peer(flow, packet);
     else if (flow->ground == SMCR_GROUND_PORT)
-        confirm_peer(flow, psn);
+        confirm_peer(flow, packet);
     else if (needs_port(flow) && has_no_port(flow))
-        take_answer(rdma, flow, psn);
+        take_answer(rdma, flow, packet);
 }
 
 /* ---- packets ---- */
@@ -620,18 +634,19 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
     return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
-/* Whether the packet continues the flow: the PSN of a request is near the highest PSN of the flow
- * (NEAR), and the PSN of a response is that of a request of the flow's peer. */
+/* Whether the PSN of the packet goes on after those of the flow, or answers a request of its peer;
+ * that of a response from within a READ, whether it is near those of the peer's requests. */
 static bool
 continues(const smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 {
-    if (smcr_ib_operations[packet->opcode].is_response) {
-        const smcr_traffic_t *answered = smcr_rdma_reverse(flow);
-        return answered && has_taken_psn(&answered->flow, packet->psn);
-    }
-    if (!flow->traffic || !flow->traffic->flow.first)
+    bool is_response = smcr_ib_operations[packet->opcode].is_response;
+    const smcr_traffic_t *requests = is_response ? smcr_rdma_reverse(flow) : flow->traffic;
+
+    if (!requests || !requests->flow.first)
         return false;
-    uint32_t ahead = (packet->psn - (uint32_t)flow->traffic->flow.highest) & SMCR_PSN_MASK;
+    if (is_response && !is_within_read(packet))
+        return has_taken_psn(&requests->flow, packet->psn);
+    uint32_t ahead = (packet->psn - (uint32_t)requests->flow.highest) & SMCR_PSN_MASK;
     return ahead < NEAR || ahead > SMCR_PSN_MASK - NEAR;
 }
 
@@ -725,7 +740,7 @@ smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const sm
         take_datagram(rdma, flow, roce->src_qpn);
     take_port(rdma, flow, roce, packet);
     if (is_judged(packet) && smcr_ib_operations[packet->opcode].is_response)
-        take_response(rdma, flow, packet->psn);
+        take_response(rdma, flow, packet);
     if (flow->peer || has_mark || is_second)
         judge_first(rdma, flow, !is_first);
     if (flow->peer)
