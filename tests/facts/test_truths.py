@@ -507,6 +507,24 @@ ONCE_SAID_OF_LLC = [
         "30 %",
         "seed 1",
     ),
+    (
+        "the end of a link with its group, though the link's own DELETE LINK is missing",
+        "peer-foreign",
+        "block",
+        "without 136 to 235",
+    ),
+    (
+        "that the server lost the path first, though the client's message is missing",
+        "rfc-failover-replay-same-seq",
+        "5 %",
+        "seed 4",
+    ),
+    (
+        "active, though its CONFIRM LINK has no response",
+        "6.1-v2-h3-asymmetric-links",
+        "start",
+        "without 1 to 25",
+    ),
     ("moved back, though a WRITE comes late", "rfc-peer", "delayed", "seed 0"),
     ("moved back, though a message comes late", "rfc-peer", "delayed", "seed 2"),
     (

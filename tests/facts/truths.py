@@ -342,6 +342,7 @@ OF_LATE_COPIES = {
     "repeated_bytes",
     "flow.repeated",
     "repeats",
+    "answered_twice",
     "timeouts",
     "tcp_loss",
     "link_group_ended",
@@ -786,6 +787,20 @@ def over_since(link):
     return max(link["deleted_frame"] or 0, *lost, 0)
 
 
+def of_states(before, after, numbers):
+    """The states of a link, each with the frames in which it begins and ends."""
+    truth = {each["state"]: each for each in before["states"]}
+    for each in after["states"]:
+        whole = truth.get(each["state"])
+        if before["state"] != "unknown":
+            is_right = bool(whole) or (each["state"] == "lost" and bool(before["lost_frame"]))
+            yield "link.states", list(truth), each["state"], is_right
+        for end in ("begin_frame", "end_frame"):
+            if whole and is_known(whole[end], each[end]):
+                frame = numbers[each[end] - 1]
+                yield f"link.states.{each['state']}.{end}", whole[end], frame, frame == whole[end]
+
+
 def of_groups(before, after, numbers):
     truth, found, groups = whole_links(before), whole_links(after), {}
     # a connection whose CLC is absent may be two entries, one of each direction
@@ -803,6 +818,13 @@ def of_groups(before, after, numbers):
             "link.",
         )
         yield from no_more(whole_link, link, "link.", times)
+        yield from of_states(whole_link, link, numbers)
+        yield from same(whole_link, link, ("lost_by",), "link.")
+        if is_known(whole_link["deleted_frame"], link["deleted_frame"]):
+            frame = numbers[link["deleted_frame"] - 1]
+            yield "link.deleted_frame", whole_link["deleted_frame"], frame, frame == whole_link[
+                "deleted_frame"
+            ]
         groups.setdefault(group["index"], (whole_group, group))
     for whole_group, group in groups.values():
         yield from same(whole_group, group, SAME["group"], "group.")

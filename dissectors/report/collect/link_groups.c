@@ -211,6 +211,25 @@ known_state(const smcr_link_t *link)
     return smcr_evidence_knows_link(link) ? states[link->state] : SMCR_FIGURE_STATUS_UNKNOWN;
 }
 
+/* Whether a side may have reported the lost path in a missing message before `lost_frame`. */
+static bool
+may_be_lost_before(const smcr_link_t *link)
+{
+    return link->lost_frame &&
+           smcr_evidence_may_miss_change(link, link->used_before_loss, link->lost_frame);
+}
+
+/* Whether a missing message may have deleted the link before its group ended with it. The packets
+ * between the link's last use and the end may show the gap only after the end. */
+static bool
+may_have_ended_before(const smcr_link_t *link)
+{
+    uint32_t used = link->used_before_end;
+
+    return link->may_have_ended_before ||
+           (used && smcr_evidence_may_miss_change(link, used, link->deleted_frame));
+}
+
 /* Fills in the state of the link. An active link is known to be active only up to its last use by
  * both ends (last_use()) if packets that were not captured may have changed the state, or if its
  * last requests got no answer. `lost`: since when the link is lost (lost_since()). */
@@ -231,7 +250,7 @@ fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect
     if (!link->lost_frame)
         return;
     entry->lost_frame = smcr_collect_when(collection, link->lost_frame);
-    if (smcr_evidence_knows_server(link->lgr))
+    if (smcr_evidence_knows_server(link->lgr) && !may_be_lost_before(link))
         entry->lost_by = smcr_figure_role(link->lost_by_server);
 }
 
@@ -291,7 +310,7 @@ fill_flows(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *
 static void
 fill_deletion(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
-    if (!entry->state)
+    if (!entry->state || may_have_ended_before(link))
         return;
     entry->deleted_frame = smcr_collect_when(reporter->collection, link->deleted_frame);
     if (link->deleted_frame && link->delete_reason)
@@ -321,18 +340,42 @@ add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link
     added->end_frame = end;
 }
 
-/* Returns the frame with which the link ended; frame 0: it did not end, or this is not known.
- * `lost`: as for fill_states(). */
-static smcr_when_t
-over_at(const smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
-        smcr_when_t lost)
-{
-    bool is_over = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
+/* How a link ended. Frame 0: not known. */
+typedef struct {
+    bool was_lost;    /* the link has been in the state "lost" */
+    bool is_over;     /* the link was deleted or rejected, and is not lost */
+    smcr_when_t gone; /* frame since which the link is lost, deleted or rejected */
+    smcr_when_t lost; /* frame since which it is lost */
+    smcr_when_t over; /* frame in which it was deleted or rejected */
+} link_end_t;
 
-    if (lost.frame)
-        return lost;
-    return entry->state && is_over ? smcr_collect_when(collection, link->state_frame)
-                                   : (smcr_when_t){0, 0};
+/* Returns since when the link is lost, or was until its end. Frame 0: it was not, or this is not
+ * known. `lost`: as for fill_states(). */
+static smcr_when_t
+lost_from(const smcr_link_t *link, const smcr_collect_t *collection, smcr_when_t lost)
+{
+    if (may_be_lost_before(link))
+        return (smcr_when_t){0, 0};
+    return lost.frame ? lost : smcr_collect_when(collection, link->lost_frame);
+}
+
+/* Returns how the link ended. `lost`: as for fill_states(). */
+static link_end_t
+end_of(const smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
+       smcr_when_t lost)
+{
+    bool has_ended = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
+    bool was_lost = link->lost_frame && link->lost_frame < link->state_frame;
+    link_end_t end = {.is_over = !lost.frame && entry->state && has_ended};
+
+    end.was_lost = lost.frame || (end.is_over && was_lost);
+    if (end.was_lost)
+        end.lost = lost_from(link, collection, lost);
+    if (end.is_over && !may_have_ended_before(link))
+        end.over = smcr_collect_when(collection, link->state_frame);
+    if (!may_be_lost_before(link))
+        end.gone = end.was_lost ? end.lost : end.over;
+    return end;
 }
 
 /* Whether the link may have been in use, although the capture has no packet of it. A link that the
@@ -347,28 +390,44 @@ was_unseen(const smcr_collect_t *collection, const smcr_link_t *link)
                                          smcr_collect_when(collection, over));
 }
 
+/* Whether the capture shows nothing of the link but the request to confirm it: then nothing proves
+ * that the link became active. */
+static bool
+was_only_asked(const smcr_link_t *link)
+{
+    const smcr_flow_t *flow = &link->qp[0].traffic.flow, *other = &link->qp[1].traffic.flow;
+    const smcr_flow_t *asked = flow->packet_count ? flow : other;
+
+    if (!link->confirm_frame || link->active_frame)
+        return false;
+    return MIN(flow->packet_count, other->packet_count) == 0 && asked->first == asked->highest;
+}
+
 /* Fills in the states that the link had, each with the frames in which the state begins and ends. A
- * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, rejected or
- * deleted.
- * Frame 0: not captured. While entry->state is not known, the states "rejected" and "deleted" are
- * left out. `lost`: since when the link is lost (lost_since()). */
+ * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, and at last
+ * rejected or deleted.
+ * Frame 0: not captured, or not known, since an earlier message may be missing. While entry->state
+ * is not known, the states "rejected" and "deleted" are left out. `lost`: since when the link is
+ * lost (lost_since()). */
 static void
 fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter,
             smcr_when_t lost)
 {
     const smcr_collect_t *collection = reporter->collection;
     smcr_when_t none = {0, 0}, active = smcr_collect_when(collection, link->active_frame);
-    smcr_when_t over = over_at(entry, link, collection, lost);
-    smcr_when_t unconfirmed_until = was_unseen(collection, link) ? none : over;
+    link_end_t end = end_of(entry, link, collection, lost);
+    smcr_when_t unconfirmed_until = was_unseen(collection, link) ? none : end.gone;
 
     if (!link->was_active || link->is_announced || link->active_frame)
         add_state(entry, reporter, SMCR_FIGURE_STATUS_UNCONFIRMED,
                   link->is_announced ? smcr_collect_when(collection, link->added_frame) : none,
                   link->was_active ? active : unconfirmed_until);
-    if (link->was_active)
-        add_state(entry, reporter, SMCR_FIGURE_STATUS_ACTIVE, active, over);
-    if (over.frame)
-        add_state(entry, reporter, (smcr_figure_link_status_t)entry->state, over, none);
+    if (link->was_active && !was_only_asked(link))
+        add_state(entry, reporter, SMCR_FIGURE_STATUS_ACTIVE, active, end.gone);
+    if (end.was_lost)
+        add_state(entry, reporter, SMCR_FIGURE_STATUS_LOST, end.lost, end.over);
+    if (end.is_over)
+        add_state(entry, reporter, (smcr_figure_link_status_t)entry->state, end.over, none);
 }
 
 /* Fills in the entry of a link from the state, and the moves of connections from the collection. */

@@ -313,6 +313,10 @@ bool smcr_evidence_was_unseen(const smcr_link_t *link);
  * link may be missing. */
 bool smcr_evidence_knows_link(const smcr_link_t *link);
 
+/* Whether a message that changes the link may be missing between the frames `from` and `to`: on any
+ * link of its group, in either direction. `to` UINT32_MAX: up to the end of the capture. */
+bool smcr_evidence_may_miss_change(const smcr_link_t *link, uint32_t from, uint32_t to);
+
 /* Whether all links of the group are known, and the state of each link is certain. */
 bool smcr_evidence_knows_links(const smcr_lgr_t *lgr);
 

@@ -143,15 +143,18 @@ may_be_first(const smcr_link_t *link)
     return can_be_first && !lgr->first_contact_captured;
 }
 
-/* Whether a message to either side of the link's group may be missing, from the frame `from` up to
- * the link's last change of state, or without an end if its state has not changed. `first`: as for
+/* Whether a message to either side of the group may be missing in the period. `first`: as for
  * side_may_miss(). */
 static bool
-may_miss_change(const smcr_link_t *link, uint32_t from, bool first)
+may_miss_message(const smcr_lgr_t *lgr, period_t period, bool first)
 {
-    const period_t period = {from, link->state_frame ? link->state_frame : UINT32_MAX};
+    return side_may_miss(lgr, 0, period, first) || side_may_miss(lgr, 1, period, first);
+}
 
-    return side_may_miss(link->lgr, 0, period, first) || side_may_miss(link->lgr, 1, period, first);
+bool
+smcr_evidence_may_miss_change(const smcr_link_t *link, uint32_t from, uint32_t to)
+{
+    return may_miss_message(link->lgr, (period_t){from, to}, false);
 }
 
 /* Whether the state of the link is certain, although no message has confirmed it since the link was
@@ -161,6 +164,7 @@ knows_unconfirmed(const smcr_link_t *link)
 {
     const smcr_lgr_t *lgr = link->lgr;
     bool is_announced = link->state == SMCR_LINK_ANNOUNCED;
+    period_t since = {link->added_frame, link->state_frame ? link->state_frame : UINT32_MAX};
 
     if (may_be_first(link))
         return false;
@@ -168,22 +172,21 @@ knows_unconfirmed(const smcr_link_t *link)
         return true;
     if (is_announced && may_be_confirmed(link))
         return false;
-    return !lgr->state->is_out_of_order && !may_miss_change(link, link->added_frame, true);
+    return !lgr->state->is_out_of_order && !may_miss_message(lgr, since, true);
 }
 
 /* Every doubt gives false. */
 bool
 smcr_evidence_knows_link(const smcr_link_t *link)
 {
-    const smcr_flow_t *flow = &link->qp[0].traffic.flow, *other = &link->qp[1].traffic.flow;
     bool is_active = link->state == SMCR_LINK_ACTIVE;
-    uint32_t used = MIN(flow->highest_frame, other->highest_frame);
+    uint32_t used = smcr_link_last_use(link);
 
     if (is_active && may_have_ended(link, used))
         return false;
     if (link->state_uncertain || link->state == SMCR_LINK_ANNOUNCED)
         return knows_unconfirmed(link);
-    return !is_active || !may_miss_change(link, used, false);
+    return !is_active || !smcr_evidence_may_miss_change(link, used, UINT32_MAX);
 }
 
 /* Every doubt gives false. */

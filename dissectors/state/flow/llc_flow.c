@@ -441,6 +441,8 @@ end_group(const smcr_exchange_message_t *message)
         if (link->state != SMCR_LINK_REJECTED)
             link->state_frame = message->arrival->when.frame;
         link->delete_reason = known ? end_reason(message) : 0;
+        link->may_have_ended_before = !known || !smcr_evidence_knows_server(lgr);
+        link->used_before_end = smcr_link_last_use(link);
         smcr_link_delete(link, message->arrival->when.frame);
     }
     if (alive)
@@ -553,6 +555,7 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_event_add(message->arrival, SMCR_EVENT_link_lost, "Link %u is lost", link->number);
     link->lost_frame = message->arrival->when.frame;
     link->lost_by_server = message->by_server;
+    link->used_before_loss = smcr_link_last_use(link);
 }
 
 /* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message

@@ -155,6 +155,8 @@ struct smcr_link {
                                path" (A.3.4); 0: no side has reported a lost path */
     bool lost_by_server;    /* the server was the first side that reported the lost path; only set
                                if `lost_frame` is set */
+    uint32_t used_before_loss; /* last frame before `lost_frame` up to which both sides have used
+                                  the link; 0: none */
     uint32_t packet_count;  /* number of captured packets, of both directions */
     uint32_t added_frame;   /* frame that announced the link, or that first proved that it exists */
     bool is_announced;      /* `added_frame` has the first message that announces the link */
@@ -163,6 +165,10 @@ struct smcr_link {
                                none */
     uint32_t confirm_frame; /* frame of the first CONFIRM LINK request; 0: none */
     uint32_t deleted_frame; /* frame of the DELETE LINK that ended the link; 0: none */
+    bool may_have_ended_before; /* another message may have ended the link before
+                                   `deleted_frame`: it is not certain that it was active */
+    uint32_t used_before_end; /* last frame before `deleted_frame` up to which both sides have used
+                                 the link, if its group ended with it; 0: none */
     uint32_t delete_reason; /* reason code of the last DELETE LINK that named the link, also of a
                                client's request (A.3.4); 0: none came, or it is not known */
     uint8_t reject_reason;  /* reason code with which the client has rejected the link (A.3.2); set
@@ -437,6 +443,13 @@ smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *ke
 /* Upper bound of the payload of one packet that the queue pair receives, bytes. Returns 4096 if the
  * MTU is not known. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
+
+/* The last frame up to which both sides have sent a request on the link; 0: none. */
+static inline uint32_t
+smcr_link_last_use(const smcr_link_t *link)
+{
+    return MIN(link->qp[0].traffic.flow.highest_frame, link->qp[1].traffic.flow.highest_frame);
+}
 
 /* Returns the smaller of the MTUs that both hosts of the link have announced, bytes. Returns 0 if
  * an MTU is not known, or if the packets show that it is wrong: first and middle packets of
