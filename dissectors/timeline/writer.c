@@ -10,6 +10,8 @@
 #include "retransmission.h"
 #include "transfer.h"
 
+#include "state/model/store.h"
+
 /* Shortest time between a WRITE and its CDC message that makes the message late, nanoseconds. A
  * host sends both at once. */
 #define LATE_MESSAGE (10 * SMCR_TIME_MILLISECOND)
@@ -200,14 +202,17 @@ has_new_cursors(const smcr_timeline_step_t *step)
 }
 
 /* Whether the message of `step` is the next packet of the writer after its last WRITE, and
- * announces this WRITE. `view`: what the message means. */
+ * announces this WRITE. In a capture that is out of order, the time between the two proves nothing.
+ * `view`: what the message means. */
 static bool
 announces_last_write(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer,
                      const smcr_record_cdc_t *view)
 {
-    bool is_same_link = writer->last_write_link == step->packet->record->link;
+    const smcr_link_t *link = step->packet->record->link;
 
-    if (!writer->last_write.frame || !is_same_link || writer->gap.since.frame)
+    if (!writer->last_write.frame || writer->last_write_link != link || writer->gap.since.frame)
+        return false;
+    if (link && link->lgr->state->is_out_of_order)
         return false;
     return view->announced_bytes && view->writes && has_new_cursors(step);
 }

@@ -520,6 +520,12 @@ ONCE_SAID_OF_LLC = [
         "seed 4",
     ),
     (
+        "a late message, though its WRITE may have come later",
+        "6.1-v2-e-urgent",
+        "shuffled",
+        "seed 4",
+    ),
+    (
         "active, though its CONFIRM LINK has no response",
         "6.1-v2-h3-asymmetric-links",
         "start",
