@@ -274,7 +274,7 @@ static void
 dissect_belated(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
 {
     packet_info *pinfo = target->pinfo;
-    unsigned sender = (unsigned)target->record->direction;
+    unsigned sender = (unsigned)smcr_payload_sender(target->record);
     struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, target->record->conn, sender);
     uint64_t end = fresh->position + tvb_captured_length(fresh->data);
     bool visited = pinfo->fd->visited;
