@@ -53,8 +53,10 @@ is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
  * message's connection. */
 typedef bool half_fits_t(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc);
 
-/* The same the other way round: the writer of `half` has read all that the sender of the message
- * has written. A half_fits_t, as is_read_by_sender(). */
+/* Whether `half` may be the direction that the sender of the message reads, since the writer of
+ * `half` has read all that the sender of the message has written. Two conditions: 1. only the token
+ * of this direction is known; 2. the consumer cursor of the writer is equal to the producer cursor
+ * of the message, and not 0. `receiver`: as for is_read_by_sender(). */
 static bool
 has_read_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
 {
@@ -113,12 +115,13 @@ add_fitting(fitting_t *fitting, smcr_conn_t *half)
 }
 
 /* Finds the known direction that fits the cursors of the message, and may be the other direction of
- * its connection. NULL: none fits. Several fit if programs send requests of the same size: then the
- * result is the oldest of them if its token is the expected one, and the group has shown that
- * tokens are (has_steady_difference()); else NULL. Programs are served in the order in which they
- * ask, and hosts give tokens in this order, so both point to the same direction; if one of two
- * hosts gives tokens to other hosts, too, they do not. `conn`, `receiver`: as in
- * find_other_direction(). */
+ * its connection. NULL: none fits, or it is not clear which. `conn`, `receiver`: as in
+ * find_other_direction().
+ *
+ * Several directions fit if programs send requests of the same size. Then the result is the oldest
+ * of them under two conditions: 1. its token is the expected one; 2. the tokens of the group have a
+ * steady difference (has_steady_difference()). The reason: programs are served in the order in
+ * which they ask, and hosts give tokens in this order. */
 static smcr_conn_t *
 find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
                   const smcr_cdc_t *cdc, half_fits_t *fits)
@@ -147,8 +150,9 @@ has_expected_token(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
     return false;
 }
 
-/* Notes that the first message of a sender, who has read data, has no other direction with the
- * expected token: then the difference of tokens is another one from now on. */
+/* If this is the first message of a sender, and the sender has read data, the other direction is
+ * known. If no known direction has the expected token, notes in `token_unmatched` that tokens of
+ * the group have another difference. */
 static void
 note_unmatched(smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 {
@@ -297,7 +301,8 @@ was_taken_in_before(const smcr_arrival_t *arrival)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT;
 }
 
-/* A message that was taken in before the connection with this token began belongs to none. */
+/* If the receiver took in the message before the connection with this token began, the message
+ * belongs to an earlier connection, which is not known. */
 smcr_conn_t *
 smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

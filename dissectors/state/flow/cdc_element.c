@@ -113,9 +113,10 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     start_midstream(arrival, conn, cdc, write);
 }
 
-/* Finds the RMB of the connection, which is not known, if the RMB to which the WRITE goes is not
- * known either; or if no connection is known to use it, and no CLC message of this connection is
- * captured, which names its RMB. `base`: begin of the RMB, as computed from `write`. */
+/* Finds the RMB of a connection whose RMB is not known: the RMB to which `write` goes. Nothing
+ * changes if this RMB is known, except in one case: no connection is known to use the RMB, and no
+ * CLC message of this connection is captured, which would name its RMB. `base`: begin of the RMB,
+ * as computed from `write`. */
 static void
 guess_unknown_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                   const smcr_write_t *write, uint64_t base)

@@ -200,8 +200,8 @@ typedef struct {
 
 /* A CDC message whose producer cursor gives a position in the stream that its sender writes. */
 typedef struct {
-    const smcr_cdc_t *cdc;
-    smcr_conn_t *conn;
+    const smcr_cdc_t *cdc;         /* the message */
+    smcr_conn_t *conn;             /* connection of the message */
     streams_t streams;             /* the two streams; `out` is not NULL */
     smcr_evidence_cursors_t known; /* facts about the two cursors that the capture proves */
     int64_t len;                   /* bytes that the message announces; negative: its producer

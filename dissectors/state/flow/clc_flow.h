@@ -44,7 +44,8 @@ typedef struct smcr_state_syn {
 } smcr_state_syn_t;
 
 /* Learns a SYN or SYN-ACK of the connection. If the SYN has the SMC-R option, and the first SYN-ACK
- * does not have it, the connection falls back to TCP. Later SYN-ACKs change nothing. (A.1) */
+ * does not have it, the connection falls back to TCP. A later SYN-ACK does not cause a fallback.
+ * (A.1) */
 void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn);
 
 /* Notes that from `frame` on, the bytes of one end of the TCP connection are no CLC messages any
@@ -52,6 +53,7 @@ void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn
 void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uint32_t frame);
 
 /* Learns the first bytes of the application in one direction of the TCP connection. `from_server`:
- * the server sends them; false: the client. If no Confirm has come before these bytes, the
- * connection has fallen back to TCP. (3.6) */
+ * the server sends them; false: the client. If no Confirm has come before these bytes, or if a
+ * Decline after the Confirm may be missing, the connection has fallen back to TCP. Bytes in the SYN
+ * change nothing, since the client sends them before it knows the answer. (3.6) */
 void smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);

@@ -1,7 +1,7 @@
 /* Counts the credits of ANCK (credits.h). The count belongs to the queue pair whose host has
  * announced the space. It follows the order of the capture: a credit counts as used when the packet
  * passes the capture point, and as announced when the announcement passes it. So if no credit is
- * left there, the sender has none until an announcement passes.
+ * left at the capture point, the sender has none until an announcement passes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

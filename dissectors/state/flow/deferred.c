@@ -19,8 +19,8 @@
 #include "state/flow/writes/writes.h"
 #include "state/model/store.h"
 
-#define DEFERRED_MAX 8192 /* maximum number of deferred packets of one queue pair: a sender has no
-                             more unacknowledged packets */
+#define DEFERRED_MAX 8192 /* maximum number of deferred packets of one queue pair: more than a
+                             sender usually has unacknowledged */
 
 /* A packet after a PSN gap, kept until its receiver acknowledges or discards it. */
 typedef struct {
@@ -31,8 +31,9 @@ typedef struct {
     smcr_when_t sent;  /* frame and time of the packet's first transmission (`first_sent` of
                           smcr_arrival_t); frame 0: not known */
     uint8_t order;     /* order of the packet's PSN in its flow, smcr_flow_order_t */
-    const uint32_t *discard_proof; /* in the packet's record: frame proving that the receiver has
-                                    discarded the packet; NULL: none */
+    const uint32_t *discard_proof; /* `discard_proof_frame` of the packet's record: points to the
+                                      frame proving that the receiver has discarded the packet, or
+                                      to 0: no proof so far; NULL: not after a gap */
     smcr_record_cdc_t *analysis; /* analysis in the record of the CDC message; NULL: no CDC */
     union {            /* copy of the message or headers that `content` points to */
         smcr_llc_t llc;

@@ -501,7 +501,7 @@ names_own_conn(const smcr_record_t *record)
     return rare && rare->names_conn && record->conn && record->sender >= 0;
 }
 
-/* Only reads the state: what the state learns later must not change what a pass shows. */
+/* Does not change the state, since later passes call this function, too. */
 bool
 smcr_state_immediate_cdc(const smcr_record_t *record, const smcr_ib_headers_t *roce,
                          smcr_cdc_t *cdc)

@@ -8,16 +8,15 @@
 #include "state/model/record.h"
 
 /* Learns a response, ACK or NAK, to requests of `requests`; NULL: the requests are not known.
- * Returns the requests that the response acknowledges, refuses and completes. Writes them into the
- * record, too.
- * Has to be called before smcr_outcome_judge(). (InfiniBand Architecture Specification, volume 1,
- * 9.7.5) */
+ * Returns the requests that the response acknowledges, refuses and completes, and writes them into
+ * the record. Has to be called before smcr_outcome_judge(). (InfiniBand Architecture Specification,
+ * volume 1, 9.7.5) */
 smcr_traffic_answer_t smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests);
 
 /* Judges a request or response of `traffic`. `reverse`: what the peer receives; NULL: not known.
  * Returns the verdict: the order of the packet, and what its receiver does with the packet. Writes
- * the verdict into the record, and into `psn`, `first_sent` and `replaces_corrupt` of the
- * arrival. */
+ * the verdict into the record, and into `psn`, `first_sent`, `replaces_corrupt` and `refused_frame`
+ * of the arrival. */
 smcr_flow_verdict_t smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                                        smcr_traffic_t *reverse);
 

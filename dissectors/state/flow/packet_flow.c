@@ -1,14 +1,14 @@
 /* The only way by which packets change the state. A packet passes three steps.
  *
- * 1. Judge: how did the packet fare, and what did its receiver do with it? 2. Place: on its link; a
- * WRITE also gets a position in the byte stream. 3. Take in: at once if the receiver takes the
- * packet in now; after a PSN gap, when the receiver acknowledges the packet. A packet that was
- * taken in before changes nothing, and a packet that the receiver discarded counts when it is
- * retransmitted.
+ * - Judge: whether the packet is new, late or a retransmission, and what its receiver does with it.
+ * - Place: the packet gets its link, and a WRITE its position in the byte stream.
+ * - Take in: at once if the receiver takes the packet in now; after a PSN gap, when the receiver
+ *   acknowledges the packet. A packet that was taken in before changes nothing, and a packet that
+ *   the receiver discarded counts when it is retransmitted.
  *
- * Steps 2 and 3 are place_packet.c and deferred.c; message_flow.c has the messages of SENDs, which
- * are known after their packet. Functions report_*() add events for the user, and change nothing
- * else.
+ * The second step is in place_packet.c, the third in deferred.c. message_flow.c takes in the
+ * messages of SENDs, which are known only after their packet. The functions report_*() add events
+ * for the user, and change nothing else.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,7 @@
 #define ABSENT_MAX 131072 /* maximum number of packets that may be missing before the first captured
                              packet of a flow */
 
-/* ---- judge: how a packet fared ---- */
+/* ---- judge: what happened to a packet ---- */
 
 /* Reports that the peer has stopped answering, so the bytes on their way to the peer may be lost.
  * The event is added to the arriving retransmission. A second pass does not show the event if the
@@ -237,14 +237,14 @@ is_of_other_life(const smcr_qp_t *qp, const smcr_qp_t *peer, const smcr_ib_heade
  * queue pair with the receiver's number. If so, the receiver is another queue pair with the same
  * number. */
 static bool
-is_from_stranger(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
+is_from_other_device(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
 {
     return peer->gid_known && !smcr_gid_is_same(peer->key.gid, roce->source);
 }
 
-/* Whether the packet may belong to the known link of `qp`, after many missing packets. Two
- * conditions: 1. as far as the capture shows, the link still exists; 2. time and PSN of the packet
- * allow so many missing packets (smcr_flow_can_go_on()). */
+/* Whether the packet may belong to the known link of `qp`, after many missing packets: the link
+ * still exists, as far as the capture shows, and time and PSN of the packet allow so many missing
+ * packets (smcr_flow_can_go_on()). */
 static bool
 can_go_on(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -253,23 +253,27 @@ can_go_on(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 }
 
 /* Whether the content of a packet proves that the packet belongs to the link of `qp`, though its
- * PSN is far from the highest PSN of the flow. There are two cases: 1. the packet writes to an RMB
- * element of an open connection, and the link may go on (can_go_on()); 2. it has a CDC message of a
- * connection that its sender has not closed (`goes_on`). A newer queue pair with the same number
- * would have other RMBs and connections. */
+ * PSN is far from the highest PSN of the flow. This is so in two cases:
+ *
+ * - The packet writes to an RMB element of an open connection, and the link may go on
+ *   (can_go_on()).
+ * - It has a CDC message of a connection that its sender has not closed (`goes_on`).
+ *
+ * A newer queue pair with the same number would have other RMBs and connections. */
 static bool
 proves_link(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
     return arrival->goes_on || (smcr_write_names_open_conn(arrival, qp) && can_go_on(arrival, qp));
 }
 
-/* Asked before smcr_state_packet(): only the content proves that the flow goes on. */
+/* Called before smcr_state_packet(), which would reject the packet: only its message proves that
+ * the flow goes on. */
 bool
 smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token)
 {
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &arrival->roce->destination);
 
-    if (!qp || is_from_stranger(smcr_qp_peer(qp), arrival->roce) || !can_go_on(arrival, qp))
+    if (!qp || is_from_other_device(smcr_qp_peer(qp), arrival->roce) || !can_go_on(arrival, qp))
         return false;
     const smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, token);
     arrival->goes_on = conn && !conn->merged_into &&
@@ -278,7 +282,7 @@ smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token)
 }
 
 /* Whether a cursor cannot follow `before`, the last one of the same kind: it is beyond the element
- * of `size` bytes (0: not known), or rounds lie between. */
+ * of `size` bytes (0: not known), or its round is neither the round of `before` nor the next. */
 static bool
 is_impossible_cursor(smcr_cursor_t cursor, smcr_cursor_t before, uint32_t size)
 {
@@ -375,7 +379,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (!qp)
         return false;
     smcr_qp_t *peer = smcr_qp_peer(qp);
-    if (is_from_stranger(peer, roce) || !is_of_link(arrival, qp))
+    if (is_from_other_device(peer, roce) || !is_of_link(arrival, qp))
         return false;
 
     qp->link->packet_count += !roce->has_bad_icrc;
@@ -403,8 +407,8 @@ smcr_state_packet(smcr_arrival_t *arrival)
     return true;
 }
 
-/* The other point learns the transmission: here the receiver is said to drop the packet, so that
- * nobody takes it in. */
+/* The record says that the receiver drops the packet, so that nothing counts its bytes: the state
+ * learns them at the other capture point. */
 bool
 smcr_state_copy(smcr_arrival_t *arrival)
 {
@@ -412,7 +416,7 @@ smcr_state_copy(smcr_arrival_t *arrival)
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_record_t *record = arrival->record;
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->destination);
-    bool has_link = qp && !is_from_stranger(smcr_qp_peer(qp), roce);
+    bool has_link = qp && !is_from_other_device(smcr_qp_peer(qp), roce);
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (has_link)
@@ -451,11 +455,14 @@ report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
  * of its link to the other. Correct peers have announced both queue pairs before, in CLC or ADD
  * LINK. `from`, `to`: sender and receiver of the message; NULL: this queue pair was not announced.
  *
- * The link is corrected under three conditions: 1. exactly one of the two queue pairs was
- * announced; 2. the link of this queue pair has another queue pair with a number on its other side;
- * 3. the packet has the first PSN that was announced for this link. Then the message belongs to
- * this link. So the other queue pair of the link was announced wrong, and is forgotten. (R-3.3-5,
- * R-A.3.1-3) */
+ * The link is corrected under three conditions:
+ *
+ * - Exactly one of the two queue pairs was announced.
+ * - The link of this queue pair has another queue pair with a number on its other side.
+ * - The packet has the first PSN that was announced for this link.
+ *
+ * Then the message belongs to this link. So the other queue pair of the link was announced wrong,
+ * and is forgotten. (R-3.3-5, R-A.3.1-3) */
 static void
 correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 {

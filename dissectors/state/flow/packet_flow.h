@@ -78,13 +78,14 @@ void smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn);
 
 /* Which connections the caller has finished with: it does not point to them any more. */
 typedef struct {
-    bool (*has)(const smcr_conn_t *conn, const void *data); /* whether the caller has finished */
+    /* whether the caller has finished with the connection */
+    bool (*has)(const smcr_conn_t *conn, const void *data);
     const void *data; /* the last argument of `has` */
-    /* frees what rooms above keep in the connection, which is released next */
+    /* frees what the caller keeps in the connection, which is released next */
     void (*release)(smcr_conn_t *conn);
 } smcr_state_finished_t;
 
 /* Forgets the records of packets before `frame` (smcr_record_forget()), and releases connections
- * that have ended before it and that nobody points to. `finished`: NULL: no connection is
+ * that have ended before it and to which nothing points. `finished`: NULL: no connection is
  * released. */
 void smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished_t *finished);

@@ -7,13 +7,13 @@
  * - Both sides have closed it, or one has aborted it, or it has fallen back to TCP.
  * - The caller has finished with it.
  * - The records of its packets are forgotten (smcr_record_forget()), so no packet points to it.
- * - Nothing else may point to it that is not known here (smcr_conn_keep()). This is said where such
- *   a pointer is made: it is rare.
+ * - No pointer to it exists that this file does not know. Code that makes such a pointer calls
+ *   smcr_conn_keep(), and the connection is never released.
  *
- * What may point to it is known: the list of its link group, RMB elements, alert tokens, requests
- * of the queue pairs, and what the rules keep of other connections of the group. All of them forget
- * it first. Nothing is released if hosts have reported sockets, or if the file has several capture
- * points: then other pointers are possible (knows_pointers()).
+ * This file knows these pointers: of the list of the link group, RMB elements, alert tokens,
+ * requests of the queue pairs, and what the rules keep of other connections of the group. They are
+ * removed before the connection is released. Nothing is released if hosts have reported sockets, or
+ * if the file has several capture points: then other pointers are possible (knows_pointers()).
  *
  * RMBs of a link group are released when connections of the group are, or when the group has ended,
  * if nothing of the group points to them.
@@ -27,7 +27,7 @@
 
 /* Connections that are released at one time. */
 typedef struct {
-    const smcr_state_t *state;
+    const smcr_state_t *state; /* state that has the connections */
     const smcr_state_finished_t *finished; /* what the caller has finished with */
     uint32_t frame;     /* records of packets before this frame are forgotten */
     GPtrArray *marked;  /* smcr_conn_t: connections that may be released */
@@ -123,8 +123,8 @@ forget_in_group(smcr_state_t *state, smcr_lgr_t *lgr)
             smcr_write_forget_leaving(state, &link->qp[side]);
 }
 
-/* Frees the connection and what only it has. Whoever points to it has forgotten it before (the head
- * of this file). */
+/* Frees the connection and what only it has. Pointers to it have been removed before (top of this
+ * file). */
 static void
 free_conn(smcr_state_t *state, smcr_conn_t *conn)
 {
