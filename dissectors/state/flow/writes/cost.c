@@ -84,7 +84,7 @@ smcr_cost_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const cha
                           what, cost->unread, cost->unannounced);
 }
 
-/* Counts the connections that no message has closed so far, whatever became of their links. */
+/* Counts the connections that no message has closed so far, also if their links are deleted. */
 void
 smcr_cost_report_group_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {

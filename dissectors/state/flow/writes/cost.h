@@ -10,7 +10,8 @@
 
 /* The cost of an end. */
 typedef struct {
-    bool known;           /* no missing packet can change the numbers */
+    bool known;           /* positions are known, and no CDC message of the writer is missing. For
+                             both directions together: of neither side, so the numbers are exact */
     bool reader_known;    /* set by smcr_cost_of_direction() only: no CDC message of the reader is
                              missing, so `unread` is exact; otherwise `unread` is an upper bound */
     unsigned open_conns;  /* number of connections that neither side has ended */

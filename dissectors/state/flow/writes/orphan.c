@@ -89,9 +89,8 @@ smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint
            state->full_unknown_qps[full_qp_slot(target)] == target;
 }
 
-/* Two limits hold the memory: the number of packets of a queue pair, and the bytes held for all
- * unknown queue pairs. A packet above the second limit keeps its place in the list, without its
- * bytes. */
+/* Three numbers are limited: unknown queue pairs, packets of one of them, and bytes held for all of
+ * them together. A packet above the limit of the bytes is kept without its bytes. */
 bool
 smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
 {
@@ -156,8 +155,9 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
     smcr_held_new(arrival, 0);
 }
 
-/* The arrival of the orphan's packet, made anew. `*gone` becomes the record of this arrival, and is
- * not kept: the packet's own record was kept when the packet came. */
+/* Makes an arrival for the orphan, with the frame and time at which its packet came, but without
+ * headers. `*gone` becomes the record of this arrival, and is not kept: the packet's own record was
+ * kept when the packet came. */
 static smcr_arrival_t
 arrival_of(const smcr_arrival_t *now, const smcr_orphan_write_t *orphan, smcr_record_t *gone)
 {
@@ -183,7 +183,8 @@ take_orphan_of(smcr_qp_t *qp, const smcr_write_t *write)
 }
 
 /* Each orphan gets the place that it would have if the first packet of its request had come before
- * it. Bytes of an orphan that the receiver has not accepted do not go to dissectors. */
+ * it. Bytes of an orphan do not go to dissectors if the receiver has not accepted them, or if the
+ * arriving packet has the same PSN, so it has the same bytes. */
 void
 smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
 {

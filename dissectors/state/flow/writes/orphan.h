@@ -1,7 +1,7 @@
-/* Keeps RDMA WRITE packets whose connection is not known when they come: packets to a queue pair
- * that no message has announced yet, and packets without the first packet of their request. Such a
- * packet is called an orphan. Its place is completed when its connection is found, so that a second
- * pass shows both.
+/* Keeps RDMA WRITE packets whose connection cannot be found when they come: the queue pair is not
+ * known, the first packet of the request has not come, the RKey is not known, or no connection is
+ * known to use the RMB. Such a packet is called an orphan. Its place is completed when its
+ * connection is found, so that a second pass shows place and connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,18 +21,27 @@ typedef struct {
 
 /* ---- on queue pairs that are not known ---- */
 
-/* Whether a packet other than a SEND teaches the state nothing, so that the caller can skip the
- * packet. This is so under two conditions: 1. no queue pair of SMC-R is known yet; 2. the packet is
- * no WRITE that smcr_state_unknown_qp_write() would keep. `opcode`: enum smcr_ib_opcode. `qpn`:
- * queue pair number of the receiver, in host byte order. `address`: the receiver's IP address or
- * GID in network byte order, of `length` bytes, 4 or 16. */
+/* Whether the state would learn nothing from a packet, so that the caller can skip the packet. Must
+ * not be asked about a SEND. True under two conditions:
+ *
+ * - No queue pair of SMC-R is known yet.
+ * - The packet is no WRITE, or smcr_state_unknown_qp_write() has noted its queue pair.
+ *
+ * `opcode`: enum smcr_ib_opcode. `qpn`: queue pair number of the receiver, in host byte order.
+ * `address`: the receiver's IP address or GID in network byte order, of `length` bytes, 4 or
+ * 16. */
 bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t *address,
                                 size_t length, uint32_t qpn);
 
-/* Keeps a WRITE packet on an unknown queue pair, whose record gets a place. Returns false in three
- * cases: 1. the packet is no WRITE; 2. this queue pair has had too many WRITE packets, so it is
- * probably not one of SMC-R; 3. too many unknown queue pairs are kept. In cases 2 and 3 the queue
- * pair is noted, so that smcr_state_can_skip_packet() skips its later packets. */
+/* Keeps a WRITE packet to an unknown queue pair, and sets the place in the packet's record. Returns
+ * false, and keeps nothing, in three cases:
+ *
+ * - The packet is no WRITE.
+ * - The queue pair has had too many WRITE packets, so it is probably not one of SMC-R.
+ * - Too many unknown queue pairs are kept.
+ *
+ * In the last two cases the queue pair is noted, so that smcr_state_can_skip_packet() returns true
+ * for its later packets. */
 bool smcr_state_unknown_qp_write(const smcr_arrival_t *arrival);
 
 /* Removes the packets that came to the queue pair `key` before it was known, and returns them: a
@@ -41,8 +50,9 @@ wmem_list_t *smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_k
 
 /* ---- on queue pairs that are known ---- */
 
-/* Keeps a packet whose request or RMB is not known: a MIDDLE or LAST whose FIRST has not come, or a
- * WRITE with an unknown RKey. */
+/* Keeps a packet whose connection cannot be found now: a MIDDLE or LAST whose FIRST has not come, a
+ * WRITE with an unknown RKey, or a WRITE to an RMB that no connection is known to use
+ * (smcr_write_has_free_rmb()). */
 void smcr_orphan_add(const smcr_arrival_t *arrival);
 
 /* Gives places to the orphans that belong to the request `write`, whose first packet has come. The

@@ -116,10 +116,12 @@ finds_no_space(const smcr_stream_t *stream)
     return room && !stream->may_rewrite && stream->written > stream->consumed + room;
 }
 
-/* Ends the writer's wait, since the writer sends data with this packet. The start of the wait is
- * set to not known (frame 0) in three cases: 1. packets of the writer may be missing since the wait
- * began; 2. the packet may be the retransmission of a missing one; 3. it is not known when the
- * reader freed space (finds_no_space()). */
+/* Ends the writer's wait, since the writer sends data with this packet, or reports that it is not
+ * blocked any more. The start of the wait is set to not known (frame 0) in three cases:
+ *
+ * - Packets of the writer may be missing since the wait began.
+ * - The packet may be the retransmission of a missing one.
+ * - It is not known when the reader freed space (finds_no_space()). */
 static void
 go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -183,13 +185,13 @@ static bool
 is_announced_already(const smcr_arrival_t *arrival)
 {
     const smcr_conn_t *conn = arrival->record->conn;
-    const smcr_point_t *heard = conn ? &conn->side[arrival->qp->side].last_cdc_received : NULL;
+    const smcr_point_t *last_cdc = conn ? &conn->side[arrival->qp->side].last_cdc_received : NULL;
 
-    return heard && heard->qp == arrival->qp && arrival->psn < heard->psn;
+    return last_cdc && last_cdc->qp == arrival->qp && arrival->psn < last_cdc->psn;
 }
 
-/* The fill of the element is noted only for a packet that arrives now: for an earlier packet it
- * would be that of a later time. */
+/* The fill of the element is noted only for a packet that arrives now: a packet that was kept until
+ * now would get the fill of a later time. */
 void
 smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
@@ -272,14 +274,15 @@ may_be_announced_by_missing(const smcr_place_t *place, uint32_t since, uint32_t 
     return more && more->fills_gap;
 }
 
-/* Connects a CDC message with the WRITE packets that the message announces: each packet gets the
- * frame of the message (`announced_in`), and `view` counts the packets. Returns the number of bytes
- * in these packets. A packet gets frame 0 in two cases:
+/* Connects a CDC message with the WRITE packets that the message announces: each packet leaves the
+ * list of unannounced packets and gets the frame of the message (`announced_in`), and `view` counts
+ * the packets. Returns the number of bytes in the counted packets. A packet that leaves the list
+ * gets frame 0 in three cases:
  *
- * - Another message may have announced the packet: the packet is before frame `known->since`, or it
- *   fills a gap.
- * - The packet is before the sender's move to another link (`known->left`), and the message does
- *   not announce it. Its bytes may be written once more. */
+ * - A missing message may have announced it (may_be_announced_by_missing()). It is counted.
+ * - An earlier message has announced it (is_announced_before()). It is not counted.
+ * - It came before the sender's move to another link (`known->left`), and the message does not
+ *   announce it: its bytes may be written once more. It is not counted. */
 static uint64_t
 take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view,
               const smcr_evidence_cursors_t *known)
@@ -342,8 +345,8 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool filled)
     stream->was_full = filled;
 }
 
-/* Takes in that the writer reports for the first time that it is blocked. `filled`: the message has
- * filled the element. */
+/* Takes in that the writer, which was not blocked before, reports that it is blocked. `filled`: the
+ * message has filled the element. */
 static void
 begin_block(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool filled)
 {

@@ -155,14 +155,14 @@ find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
 /* ---- its position in the byte stream ---- */
 
 /* Learns where data begins in the elements of a side from the offset of one WRITE or cursor, unless
- * CONFIRM LINK has reported it:
+ * it is known already, from CONFIRM LINK or an earlier offset:
  *
  *     offset 0 to 3   there is no eyecatcher, as with Linux: data begins at 0
  *     offset 4        if this is certainly the first data, data begins at 4, after an eyecatcher;
  *                     if it may be later data, the start is not known
  *     offset above 4  shows nothing
  *
- * After any offset 4 in the capture, `base_uncertain` is set: from then on, no side is assumed to
+ * The first such offset 4 in the capture sets `base_uncertain`: from then on, no side is assumed to
  * have no eyecatcher, and where data begins has to be known for each side. */
 void
 smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
@@ -245,8 +245,8 @@ is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_
 /* Finds the position of a request that comes in order. The request begins where the stream ends,
  * or, if requests before it may be missing, after a gap in the stream. If the gap is longer than
  * the bytes that missing packets can carry, either the address of the request is wrong, or the
- * request belongs to another connection. Then the request gets no position, and the rules for
- * SMCR_RULES_COUNTED are checked. */
+ * request belongs to another connection. Then the request gets no position. The rules for
+ * SMCR_RULES_COUNTED are checked, unless the address of the RMB is only inferred. */
 static void
 locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
             smcr_stream_extent_t extent)
@@ -273,8 +273,8 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
                                            .previous_end = end,
                                            .length = extent.length,
                                            .position = write->position};
-        if (!write->rmb->address_guessed) /* if the address of the RMB is only inferred, it may be
-                                             wrong, and the request right */
+        if (!write->rmb->address_guessed) /* an inferred address may be wrong, and the request
+                                             right */
             smcr_rules_check_write(SMCR_RULES_COUNTED, arrival, &astray);
         *stream = before;
         write->positioned = false;
@@ -344,8 +344,8 @@ locate_request(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rm
 
 /* ---- a new request ---- */
 
-/* Whether the address `va` is in an element of the RMB that `entry` names, and a connection that
- * has not closed uses this element. */
+/* Whether the address `va` is in an element of the RMB that `entry` names, the RMB is not deleted,
+ * and a connection that has not closed uses this element. */
 static bool
 is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
 {
@@ -460,6 +460,8 @@ is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
  *     a connection used it, and may have ended   neither is certain; the connection is likely
  *     no connection is known to use it           the RMB is known, if it was announced before
  *     the RMB is withdrawn, or the RKey unknown  neither is known
+ *
+ * If TCP and RoCE have times of two clocks (`clocks_differ`), a connection is at most likely.
  *
  * `refused`: the same request in an earlier transmission, which its receiver has refused; NULL:
  * none. */
@@ -682,6 +684,7 @@ smcr_write_hand_on_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_held_hand_on(arrival, held, write->conn, !qp->side);
     }
     write->buffered_payload = NULL;
+    /* the receiver has all packets of the request, also those that the capture lacks */
     if (write->first_psn + write->packets <= qp->traffic.flow.expected_psn)
         smcr_stream_write(stream, write->position, write->length);
 }
@@ -806,9 +809,9 @@ note_announcement(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_curso
     late->sender = !arrival->qp->side;
 }
 
-/* Goes from the newest request back, and ends at the first one whose place is known: everything
- * before it was announced earlier. Requests after the message in PSN order are not announced by
- * it. */
+/* Goes from the newest request back. Ends at a request of the connection that has a position or was
+ * announced: requests before it were announced earlier, too. The message announces no request with
+ * a higher PSN than its own. */
 void
 smcr_write_note_announcement(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                              smcr_cursor_t prod)
@@ -846,8 +849,8 @@ is_of_leaving(const smcr_write_t *write)
            (write->likely_conn && write->likely_conn->is_leaving);
 }
 
-/* The slot stays, since slots are found by their number. A likely connection counts, too: the
- * request points to it. */
+/* The entry is cleared, and stays in the circular buffer, where entries are found by their number.
+ * A likely connection counts, too: the request points to it. */
 void
 smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp)
 {

@@ -75,16 +75,20 @@ bool smcr_write_place_packet(const smcr_arrival_t *arrival, const smcr_write_t *
 void smcr_write_buffer_payload(const smcr_arrival_t *arrival, smcr_write_t *write);
 
 /* Hands the held bytes of the request on to the application's dissectors, with the packet that
- * arrives, if the request has a connection and a position now. */
+ * arrives, and adds them to the stream. Does nothing while the request has no connection or no
+ * position. */
 void smcr_write_hand_on_payload(const smcr_arrival_t *arrival, smcr_write_t *write);
 
 /* ---- what CDC messages show of requests (4.5) ---- */
 
 /* Learns from the arriving CDC message of `conn`, which has the producer cursor `prod`, that the
  * connection is alive. If `conn` was the likely connection of the request, the request belongs to
- * `conn` from now on. Exceptions: 1. the request comes after the message; 2. the writer has ended
- * the connection, and the message does not announce the request. Returns whether this has changed
- * the request. */
+ * `conn` from now on, with two exceptions:
+ *
+ * - The request has a higher PSN than the message.
+ * - The writer has ended the connection, and the message does not announce the request.
+ *
+ * Returns whether this has changed the request. */
 bool smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
                               smcr_cursor_t prod);
 
@@ -134,6 +138,7 @@ void smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset);
  * smcr_write_learn_base(), which is called. NULL: positions are not known. */
 smcr_stream_t *smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
-/* A WRITE packet without a position continues a run of such packets if its PSN is at most this much
- * above the highest PSN of the run. */
+/* Maximum distance of PSNs, above the highest PSN of a run of WRITE packets without a position. Up
+ * to this distance, a packet without a position continues the run, and the run may explain a gap
+ * before another packet. */
 #define SMCR_WRITE_UNPLACED_NEAR 1024
