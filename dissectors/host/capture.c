@@ -81,7 +81,8 @@ note_name(const packet_info *pinfo)
         capture.names[interface] = wmem_strdup(wmem_file_scope(), name);
 }
 
-/* Reads the numbers in the preference `points`. Returns how many there are. */
+/* Reads the numbers in the preference `points` into `list`. Returns how many there are; 0, with a
+ * warning to the user, if the text is wrong. */
 static uint32_t
 read_points(const char *text, uint32_t list[SMCR_POINTS_MOST])
 {
@@ -479,7 +480,8 @@ note_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, cons
     return TAP_PACKET_DONT_REDRAW;
 }
 
-/* Registers the tap that follows the frames, once, in programs with windows. */
+/* Registers the tap that follows the frames, in programs with windows. Later calls do nothing after
+ * a call that succeeded. */
 static void
 listen_for_frames(void)
 {

@@ -123,7 +123,8 @@ is_before_recent(const newest_t *newest, uint64_t now)
     return true;
 }
 
-/* Notes a step of the clock between the newest frame of the interface and this frame. */
+/* Notes a step of the clock between the newest frame of the interface and this frame, if there is
+ * one. Steps stay in the order of their frames. */
 static void
 note_step(uint32_t interface, uint32_t frame, uint64_t now)
 {

@@ -94,7 +94,8 @@ read_after_mpls(headers_walk_t *walk)
     return true;
 }
 
-/* An MPLS label (RFC 3032, 2.1), which may be the one at the bottom of the stack. */
+/* Reads an MPLS label (RFC 3032, 2.1). The label at the bottom of the stack ends before a packet
+ * whose type no header names. */
 static bool
 read_mpls(headers_walk_t *walk)
 {
@@ -108,7 +109,8 @@ read_mpls(headers_walk_t *walk)
     return true;
 }
 
-/* The session stage of PPPoE (RFC 2516, 4), and the protocol of PPP. */
+/* Reads the header of PPPoE, session stage (RFC 2516, 4), and the protocol of PPP, which has to be
+ * IP. */
 static bool
 read_pppoe(headers_walk_t *walk)
 {
@@ -123,7 +125,8 @@ read_pppoe(headers_walk_t *walk)
     return protocol == IPV4 || protocol == IPV6;
 }
 
-/* ERSPAN of type III, with a subheader if the last bit of the header says so. */
+/* Reads the header of ERSPAN of type III, with a subheader if the last bit of the header says so.
+ * Values of earlier headers are forgotten: they are not of the mirrored frame. */
 static bool
 read_erspan_3(headers_walk_t *walk)
 {
@@ -140,7 +143,8 @@ read_erspan_3(headers_walk_t *walk)
 
 static read_t read_tag;
 
-/* Sets the next header by its Ethernet type. Returns false if the type is not known. */
+/* Sets the function that reads the next header, by the Ethernet type of this header. Returns false
+ * if the type is not known. */
 static bool
 set_next(headers_walk_t *walk, uint16_t type)
 {
@@ -207,7 +211,8 @@ read_cooked_2(headers_walk_t *walk)
 
 /* ---- tunnels ---- */
 
-/* VXLAN (RFC 7348, 5): a VNI of 24 bits, then a frame of Ethernet. */
+/* Reads the header of VXLAN (RFC 7348, 5), which ends before a frame of Ethernet. From then on, the
+ * network is that of the VNI, a number of 24 bits. */
 static bool
 read_vxlan(headers_walk_t *walk)
 {

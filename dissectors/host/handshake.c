@@ -318,7 +318,8 @@ smcr_handshake_claim_translated(packet_info *pinfo)
                                                  known.clc);
 }
 
-/* Returns a copy of `pinfo` with the addresses and ports of the connection's TCP ends. */
+/* Returns a copy of `pinfo` with the addresses and ports of the connection's TCP ends: source is
+ * the client. The copy is valid as long as `conn` and `pinfo` are. */
 static packet_info
 as_tcp_packet(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -491,7 +492,8 @@ smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
 const smcr_conn_t *
 smcr_selected_conn(packet_info *pinfo)
 {
-    /* In the frame of an ICMP error, `pinfo` has the ports of the quoted packet. */
+    /* in the frame of an ICMP error, `pinfo` has the ports of the quoted packet, which would lead
+     * to the connection of that packet */
     bool is_error = proto_is_frame_protocol(pinfo->layers, "icmp") ||
                     proto_is_frame_protocol(pinfo->layers, "icmpv6");
     const smcr_conn_t *conn =

@@ -116,7 +116,9 @@ smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with)
     return replaced;
 }
 
-/* Puts the wrappers in the place of InfiniBand's dissectors. */
+/* Puts the wrappers in the place of InfiniBand's dissectors. Keeps the replaced dissectors, which
+ * the wrappers call. Must not be called while the wrappers are in the tables (`is_wrapped`): a
+ * wrapper would then call itself. */
 static void
 wrap_infiniband(void)
 {

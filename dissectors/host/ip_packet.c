@@ -176,8 +176,8 @@ smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const add
 
 /* ---- errors ---- */
 
-/* Only a header that ends exactly before the ICMP header and names ICMP is taken: bytes before it
- * may look like one. */
+/* Only a header that ends exactly before the ICMP header and names ICMP is taken: other bytes of
+ * the frame may look like an IP header. */
 bool
 smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote, smcr_host_ip_packet_t *ip)
 {

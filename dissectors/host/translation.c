@@ -75,7 +75,7 @@ smcr_translation_register(void)
 }
 
 /* Forgets the segments that came more than KEPT before `now`, nanoseconds: no copy of them can come
- * any more. Those with a copy are still used by the copy. */
+ * any more. A segment that has a copy is not freed, since the copy still points to it. */
 static void
 forget_old(uint64_t now)
 {

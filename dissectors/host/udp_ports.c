@@ -71,7 +71,8 @@ read_datagram(smcr_host_bytes_t captured, uint32_t reported, datagram_t *datagra
     return datagram->length <= (int)reported - UDP_LENGTH;
 }
 
-/* Whether RoCE has the opcode: its service, and the operation within this service. */
+/* Whether RoCE has the opcode. The high bits name the service, the others the operation, and each
+ * service has other operations. */
 static bool
 is_opcode(uint8_t opcode)
 {

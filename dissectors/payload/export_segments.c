@@ -126,7 +126,8 @@ captured_length(const out_segment_t *segment)
     return segment->data ? tvb_captured_length(segment->data) : 0;
 }
 
-/* Writes the IP header that ends at `tcp`, without the IPv4 checksum. */
+/* Writes the IP header that ends at `tcp`, without the IPv4 checksum. Members that are not written
+ * have to be zero before. */
 static void
 write_ip_header(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *segment)
 {
@@ -141,7 +142,8 @@ write_ip_header(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *se
         memcpy(tcp - (2 - i) * layout->address, segment->ends[i].data, layout->address);
 }
 
-/* Writes the TCP header, without its checksum. */
+/* Writes the TCP header, without its checksum. Its length has to be tcp_length(): a SYN has the
+ * option for the window scale. */
 static void
 write_tcp_header(uint8_t *tcp, const out_segment_t *segment)
 {
@@ -178,7 +180,8 @@ write_checksums(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *se
         memcpy(ip + 10, &sum, sizeof sum);
 }
 
-/* Queues a segment for the tap: Wireshark writes the bytes of the buffer as they are. */
+/* Queues a segment for the tap: Wireshark writes the bytes of the buffer as they are. Captured
+ * bytes and headers are in the buffer; `tvb_reported_length` counts the data that follow it. */
 static void
 queue_bytes(packet_info *pinfo, const ip_layout_t *layout, const out_segment_t *segment)
 {

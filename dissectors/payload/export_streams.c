@@ -145,7 +145,8 @@ find_stream(export_object_list_t *list, const packet_info *pinfo, const update_t
     return stream;
 }
 
-/* Adds the update to its stream. The stream is listed if this is its first update. */
+/* Adds the update to its stream. The stream is listed if this is its first update. The listed entry
+ * points to the bytes of the stream, which may move when it grows: so it is set each time. */
 static void
 add_update(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
 {

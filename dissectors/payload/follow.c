@@ -108,7 +108,8 @@ later_first(const void *one, const void *other)
     return (int32_t)(b->seq - a->seq);
 }
 
-/* Adds the waiting data whose positions are before `until`. */
+/* Adds the waiting data whose positions are before `until`, the lowest position first. They leave
+ * the list, and deliver_record() frees them or adds them to the text. */
 static void
 deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint32_t until)
 {
@@ -160,7 +161,8 @@ lacks_too_much(const follow_info_t *follow, bool from_server, const smcr_payload
            fresh->position > (uint64_t)follow->bytes_written[from_server] + INT32_MAX;
 }
 
-/* If more than 2 GiB are missing before the data, adds a text for the missing bytes. */
+/* If more than 2 GiB are missing before the data, adds a text for the missing bytes. Afterwards the
+ * data are less than 2 GiB after the text, so that deliver_record() can compare positions. */
 static void
 skip_large_gap(follow_info_t *follow, const packet_info *pinfo, bool from_server,
                const smcr_payload_fresh_t *fresh)
@@ -251,7 +253,7 @@ replace_refused(const follow_info_t *follow, const smcr_tap_t *packet)
         overwrite_record(record, &fresh);
 }
 
-/* Removes all records that have been collected. */
+/* Frees all records that have been collected, and begins both directions anew. */
 static void
 clear_records(follow_info_t *follow)
 {
@@ -421,9 +423,10 @@ smcr_follow_register(int proto)
 enum { ABOVE = 4 };
 static follow_conv_filter_func above[ABOVE]; /* the functions of these protocols; set at hand-off */
 
-/* Finds the stream of a RoCE frame by the function `find` of a protocol above TCP. The function
- * sees the two ends that TCP has got for the bytes of the connection. For all other frames, `find`
- * sees the frame as it is. Returns its result: a display filter, which Wireshark frees, or NULL. */
+/* Finds the stream of a frame by the function `find` of a protocol above TCP. For a RoCE frame,
+ * `find` gets addresses and ports of the TCP connection, or of its stand-in. For all other frames,
+ * it gets the frame as it is. Returns its result: a display filter, which Wireshark frees, or
+ * NULL. */
 static char *
 filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pinfo,
              unsigned *stream, unsigned *sub_stream)

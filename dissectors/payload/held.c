@@ -108,7 +108,8 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
     return true;
 }
 
-/* Makes a record of an earlier packet, with its connection as it is known now. */
+/* Makes a record of an earlier packet, with its connection as it is known now. Other facts of the
+ * packet are not in it. Sides may have been swapped since the packet came. */
 static void
 make_held_record(const smcr_held_t *held, smcr_record_t *record)
 {

@@ -173,7 +173,8 @@ keep_what_is_proven(uint64_t *share, smcr_timeline_doubt_t doubt)
     }
 }
 
-/* Called only if there is a doubt: sets the longest stretches that are not proven to none. */
+/* Removes from the division what is not proven: longest stretches, and the part `filling`. Called
+ * only if there is a doubt. */
 static void
 keep_proven_stretches(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
 {

@@ -45,7 +45,7 @@ typedef struct {
                              it; frame 0: not known */
 } smcr_timeline_missing_t;
 
-/* The question that smcr_timeline_divide() answers for one direction. */
+/* What smcr_timeline_divide() needs to know of one direction, to divide its time. */
 typedef struct {
     smcr_interval_t span; /* time to divide: from the event after which the connection can carry
                              data to the last frame of the connection */

@@ -185,9 +185,10 @@ smcr_timeline_take_all_read(const smcr_timeline_step_t *step, int side)
     }
 }
 
-/* Always removes the packet `acked` from the packets in flight: a caller asks until no packet is
- * acknowledged. `acked` is a copy, since the packet itself is freed here. `last_acked` changes
- * last: smcr_timeline_add_transfer() needs the acknowledgement before this one. */
+/* Removes the packet `acked` from the packets in flight in every case: the caller's loop ends when
+ * no packet in flight is acknowledged. `acked` is a copy, since the packet itself is freed here.
+ * `last_acked` changes last: smcr_timeline_add_transfer() needs the acknowledgement before this
+ * one. */
 void
 smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side, const smcr_timeline_sent_t acked)
 {

@@ -118,7 +118,8 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
         smcr_timeline_send(step, sent);
 }
 
-/* Takes in a WRITE packet. `sent`: what is kept of the packet. */
+/* Takes in a WRITE packet. `sent`: what is kept of the packet. A packet out of order shows nothing
+ * of the present; a packet without data is no transfer. */
 static void
 take_write(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
 {
@@ -348,7 +349,8 @@ take_cdc(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
         take_unknown_message(step, side, validates);
 }
 
-/* Begins the timeline with the first packet of the connection. */
+/* Begins the timeline with the first packet of the connection. If the capture lacks the beginning
+ * of the connection, it is not known from this packet on what the writers do. */
 static void
 begin_timeline(const smcr_timeline_step_t *step)
 {

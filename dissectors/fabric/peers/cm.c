@@ -273,7 +273,8 @@ may_begin_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
     return !is_in_state(&conn->ends[0], SMCR_IB_CM_STATE_IDLE);
 }
 
-/* Whether the IDs of the message allow that `end` has sent it. */
+/* Whether the IDs of the message allow that `end` has sent it. The order of the tests matters: a
+ * pair of equal IDs proves more than a transaction ID. */
 static bool
 may_have_sent(smcr_cm_end_t *end, const sending_t *sending)
 {
@@ -388,7 +389,8 @@ find_requester(const smcr_cm_t *cm, const sending_t *sending)
     return is_same ? end : NULL;
 }
 
-/* Begins a new connection. Returns the end that sends the message. */
+/* Begins a new connection, with both addresses and the network of the message. Returns the end that
+ * sends the message. Its number of a queue pair and its IDs are not set here. */
 static smcr_cm_end_t *
 begin_conn(smcr_cm_t *cm, const sending_t *sending)
 {

@@ -189,8 +189,8 @@ state_after_unruled(const smcr_cm_end_t *end, smcr_cm_event_t event)
     return next == NOTHING ? next : MAX(next, end->state);
 }
 
-/* If no rule fits the message and the state of the end, the message may have crossed a message of
- * the peer: then a rule fits the end's previous state (take_crossed()). */
+/* If no rule fits the message and the state of the end, a rule for the end's previous state may
+ * fit: the message has then crossed a message of the peer (take_crossed()). */
 smcr_cm_move_t
 smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event)
 {

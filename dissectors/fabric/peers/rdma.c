@@ -125,7 +125,8 @@ list_flow(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
     all->count++;
 }
 
-/* Begins a new flow with its first packet. */
+/* Begins a new flow with its first packet, and adds it to all tables. A flow with the same key
+ * leaves the table `flows`, but is not freed. */
 static smcr_rdma_flow_t *
 begin_flow(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {

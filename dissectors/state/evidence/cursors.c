@@ -324,7 +324,8 @@ may_miss_written(const succession_t *message)
                                       arrival->psn) != 0;
 }
 
-/* Judges the producer cursor, which points into the receiver's element. */
+/* Judges the producer cursor, which points into the receiver's element. A cursor that is after all
+ * written bytes is believed only if missing WRITEs may explain it. */
 static smcr_evidence_cursor_t
 judge_prod(const succession_t *message)
 {

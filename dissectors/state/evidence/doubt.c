@@ -404,7 +404,7 @@ goes_on(const smcr_point_t *point, bool all_of_it)
     return !smcr_ranges_find(&flow->gaps, next, next + 1);
 }
 
-/* May be asked again later, and may give another answer then. */
+/* Later packets may change the result. */
 bool
 smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {

@@ -489,21 +489,21 @@ bool smcr_doubt_is_new(const smcr_arrival_t *arrival);
 
 /* ---- flows ---- */
 
-/* since: the condition "message", and whether no request is missing after the point, in the flow of
+/* since: the condition "message" holds, and no request is missing after the point, in the flow of
  * the point. */
 smcr_doubt_t smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point);
 
-/* since: the condition "message", and whether no request of the packet's flow is missing, from its
- * first PSN on. */
+/* since: the condition "message" holds, and no request of the packet's flow is missing, from the
+ * flow's first PSN on. */
 smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
 
-/* link: the condition "message", whether no request of either side of the link is missing, and
- * whether the capture is in order. */
+/* link: the condition "message" holds, no request of either side of the link is missing, and the
+ * capture is in order. */
 smcr_doubt_t smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link);
 
-/* group: the condition "link" for each link of the group, and whether the first contact of the
- * group is captured and no link of the group is forgotten (`oldest_kept_link`). A link without
- * packets gives SMCR_DOUBT_ABSENT. Rejected links do not count. */
+/* group: the condition "link" holds for each link of the group, the first contact of the group is
+ * captured, and no link of the group is forgotten (`oldest_kept_link`). A link without packets
+ * gives SMCR_DOUBT_ABSENT. Rejected links do not count. */
 smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
 /* ---- messages that a host has seen ---- */
@@ -524,7 +524,7 @@ smcr_doubt_t smcr_doubt_seen_new(const smcr_arrival_t *arrival,
 
 /* ---- connections ---- */
 
-/* conn: the condition "group", and whether Accept and Confirm of the connection, which have both
+/* conn: the condition "group" holds, and Accept and Confirm of the connection, which have both
  * tokens, are captured. */
 smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
@@ -533,16 +533,16 @@ smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *c
  * the side has sent a CDC message after the loss. */
 bool smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side);
 
-/* place: whether all packets come from one interface and in order, so that the order of TCP
- * segments and RoCE packets in the capture is the order in which they were sent. */
+/* place: all packets come from one interface and in order, so that the order of TCP segments and
+ * RoCE packets in the capture is the order in which they were sent. */
 smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 
 /* ---- messages that may come later ---- */
 
-/* later: the condition "group", and the claim that the side `sender` has not sent a certain message
- * before the arriving packet. `claim`: its `has_come` and the members that `has_come` reads are
- * set, and perhaps `deadline`. Only a second pass knows the result. The claim holds under two
- * conditions:
+/* later: the condition "group" holds, and so does the claim that the side `sender` has not sent a
+ * certain message before the arriving packet. `claim`: its `has_come` and the members that
+ * `has_come` reads are set, and perhaps `deadline`. Only a second pass knows the result. The claim
+ * holds under two conditions:
  *
  * - Each flow from the sender continues, and no packet is missing right after the packet that is
  *   its last one now. If `claim` has a `deadline`: no later packet of the flow is missing at all,
@@ -572,20 +572,21 @@ smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t 
 smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                      const smcr_link_t *added, smcr_doubt_proof_t claim);
 
-/* later: the condition "link", and the claim that `sender` has not sent a certain message on this
- * link before the arriving packet. `sender`: side of the link. `claim`: as for smcr_doubt_later().
- * The claim holds if the sender's flow continues without a gap, and `has_come` returns false. */
+/* later: the condition "link" holds, and so does the claim that `sender` has not sent a certain
+ * message on this link before the arriving packet. `sender`: side of the link. `claim`: as for
+ * smcr_doubt_later(). The claim holds if the sender's flow continues without a gap, and `has_come`
+ * returns false. */
 smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
                                  smcr_doubt_proof_t claim);
 
-/* later: the condition "conn", and the claim that `sender` has not sent a response before the
- * deadline of the claim. `sender`: side of the connection. If a packet of the group is missing, it
- * may be the response: then the result is SMCR_DOUBT_UNSEEN without a claim. */
+/* later: the condition "conn" holds, and so does the claim that `sender` has not sent a response
+ * before the deadline of the claim. `sender`: side of the connection. If a packet of the group is
+ * missing, it may be the response: then the result is SMCR_DOUBT_UNSEEN without a claim. */
 smcr_doubt_t smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
                                smcr_doubt_proof_t claim);
 
-/* later: the condition "since", and a claim about the flow of the point. The claim holds only if no
- * packet is missing right before the next request of this flow. `claim`: as for
+/* later: the condition "since" holds, and so does a claim about the flow of the point. The claim
+ * holds only if no packet is missing right before the next request of this flow. `claim`: as for
  * smcr_doubt_later(). */
 smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point,
                              smcr_doubt_proof_t claim);

@@ -111,7 +111,7 @@ smcr_evidence_flow_missed(const smcr_flow_t *flow, uint32_t from, uint32_t to)
     return smcr_evidence_flow_misses(flow, from, to) || lie_between(&flow->filled_gaps, from, to);
 }
 
-/* All links are asked, deleted ones too: a connection may have moved between them. */
+/* Deleted links count, too: the connection may have used them before it moved to another link. */
 bool
 smcr_evidence_links_missed(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 {

@@ -90,7 +90,7 @@ differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receive
 }
 
 /* Whether all connections of the group have tokens whose difference is the expected one, as far as
- * the capture shows, and enough connections show it: CLC does, or JOINED_ENOUGH connections whose
+ * the capture shows. The difference has to be proven: by CLC, or by JOINED_ENOUGH connections whose
  * cursors alone have shown which directions belong together. */
 static bool
 has_steady_difference(const smcr_lgr_t *lgr)

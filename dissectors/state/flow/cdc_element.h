@@ -14,7 +14,8 @@
 void smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                const smcr_cdc_t *cdc);
 
-/* Learns the size of the element in which the side receives, for a connection whose CLC messages
- * are not captured. From then on, positions in the stream are known in every round. */
+/* Learns the size of the element to which the sender of the arriving CDC message writes, for a
+ * connection whose CLC messages are not captured. The size shows when the producer cursor of the
+ * message is one round after the previous one. From then on, positions in the stream are known. */
 void smcr_state_cdc_learn_size(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                const smcr_cdc_t *cdc);

@@ -208,7 +208,7 @@ typedef struct {
                                       cursor goes back */
 } counted_t;
 
-/* The two streams of the connection whose positions are known. */
+/* The two streams of the connection; NULL for a stream whose positions are not known. */
 static streams_t
 streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

@@ -197,7 +197,8 @@ find_conn(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_cdc_immed
     return NULL;
 }
 
-/* The message in the packet's immediate data, without its connection. */
+/* The message in the packet's immediate data, without its connection. `write`: request of the
+ * packet; NULL: not known, so the number of written bytes is not known. */
 static smcr_state_immediate_t
 begin_message(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {

@@ -28,7 +28,8 @@ key_none(G_GNUC_UNUSED const smcr_llc_t *llc)
     return 0;
 }
 
-/* CONFIRM RKEY: a hash of the whole message (R-A.3.5-2, R-A.3.6-3). */
+/* Key of CONFIRM RKEY: a hash of all RTokens in the message, which its response repeats (R-A.3.5-2,
+ * R-A.3.6-3). */
 static uint32_t
 key_rkey(const smcr_llc_t *llc)
 {
@@ -55,7 +56,7 @@ key_rkeys(const smcr_llc_t *llc)
     return key;
 }
 
-/* Messages about a link: the number of the link. */
+/* Key of messages about a link: the number of the link, which the response repeats. */
 static uint32_t
 key_link(const smcr_llc_t *llc)
 {

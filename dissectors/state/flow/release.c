@@ -71,7 +71,8 @@ may_leave(const smcr_conn_t *conn, const release_t *release)
            release->finished->has(conn, release->finished->data);
 }
 
-/* Marks the connection if it may be released. */
+/* Marks the connection if it may be released. A connection of a link group leaves only if the list
+ * of the group has it (take_from_groups()). */
 static void
 mark(const smcr_conn_t *const_conn, void *data)
 {
@@ -193,7 +194,8 @@ forget_history(smcr_state_t *state, smcr_link_t *link)
     }
 }
 
-/* Forgets the history of the links that were deleted before `frame`. */
+/* Forgets the history of the links that were deleted before `frame`. The list has them in the order
+ * of their deletion. */
 static void
 forget_deleted_links(smcr_state_t *state, uint32_t frame)
 {
@@ -210,8 +212,7 @@ forget_deleted_links(smcr_state_t *state, uint32_t frame)
     }
 }
 
-/* All pointers to a leaving connection are removed before it is freed: from groups, records and
- * tokens. */
+/* All pointers to a leaving connection (top of this file) are removed before it is freed. */
 void
 smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished_t *finished)
 {

@@ -186,7 +186,8 @@ take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
         smcr_state_told_take_in_link(arrival->state, qp);
 }
 
-/* Takes in a report of a socket. A socket listens, has fallen back to TCP, or uses SMC-R. */
+/* Takes in a report of a socket that listens, has fallen back to TCP, or uses SMC-R. A report of
+ * any other socket changes nothing. */
 static void
 take_in_told_socket(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {

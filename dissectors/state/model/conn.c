@@ -255,7 +255,8 @@ smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most)
     return *declined == most;
 }
 
-/* Removes the connection from both lists of its group. */
+/* Removes the connection from both lists of its group. `conn->lgr` does not change: the caller sets
+ * it. */
 static void
 leave_group(const smcr_conn_t *conn)
 {
@@ -474,7 +475,8 @@ move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
     }
 }
 
-/* Moves the RMB to the link group of `moved->now`, with its RToken on the joined link. */
+/* Moves the RMB to the link group of `moved->now`, with its RToken on the joined link. The caller
+ * clears the list of the old group. */
 static void
 move_rmb(smcr_state_t *state, smcr_rmb_t *rmb, const moved_t *moved)
 {
@@ -490,7 +492,8 @@ move_rmb(smcr_state_t *state, smcr_rmb_t *rmb, const moved_t *moved)
     rmb->lgr->rmb_count[rmb->side] += smcr_rmb_is_alive(rmb);
 }
 
-/* Moves all connections and RMBs of the group `lgr` to the link group of `moved->now`. */
+/* Moves all connections and RMBs of the group `lgr` to the link group of `moved->now`. Afterwards
+ * `lgr` has none. */
 static void
 move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {

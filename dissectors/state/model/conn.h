@@ -260,8 +260,9 @@ struct smcr_conn {
     /* of a connection of which one direction is known: the direction that alone fits the cursors of
      * its messages, as those of one connection do; NULL: none so far */
     const smcr_conn_t *fitting_half;
-    smcr_cursor_t fitting_cursor; /* consumer cursor of the last message that it fits */
-    uint32_t fitting_count;       /* number of different consumer cursors that it fits */
+    smcr_cursor_t fitting_cursor; /* consumer cursor of the last message that `fitting_half` fits */
+    uint32_t fitting_count;       /* number of different consumer cursors that `fitting_half`
+                                     fits */
     smcr_conn_side_t side[2];   /* the two sides, by side of the link group */
 };
 

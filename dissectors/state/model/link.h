@@ -67,7 +67,7 @@ typedef struct {
     int32_t credits;        /* messages that the peer may still send, if no packet is missing */
     bool has_credits;       /* all announcements are captured, from the first one on: that of CLC or
                                ADD LINK */
-    bool limits_peer;       /* credits were announced: without them, the peer waits */
+    bool limits_peer;       /* the host has announced credits: its peer waits when it has none */
     bool has_had_no_credits; /* `credits` was 0 at some time, or may have been */
     uint32_t no_credits_frame; /* frame that has used the last credit; 0: there are credits, or it
                                   is not certain */

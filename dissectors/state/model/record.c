@@ -186,7 +186,8 @@ slot_of(const smcr_state_t *state, uint32_t frame)
                ? &state->pages[page][frame % PAGE_FRAMES] : NULL;
 }
 
-/* Makes the page of the frame. */
+/* Makes the page of the frame, with empty slots. Must not be called if the frame has a page, whose
+ * records would be lost. */
 static void
 add_page(smcr_state_t *state, uint32_t frame)
 {

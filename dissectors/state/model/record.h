@@ -317,7 +317,7 @@ typedef struct smcr_event {
 #define SMCR_RECORD_SOMETIMES(MEMBER) \
     /* frame that first had the PSN which this NAK or RNR NAK refuses; 0: none */ \
     MEMBER(uint32_t, refuses) \
-    /* the sender's step back in PSNs to which the packet belongs; NULL: none */ \
+    /* step back of the sender to a lower PSN, to which the packet belongs; NULL: none */ \
     MEMBER(smcr_step_back_t *, step) \
     /* of a packet after a gap: points to the number of the frame which proves that the receiver \
      * discarded the packet, or to 0: no proof so far. NULL: the packet is not after a gap */ \

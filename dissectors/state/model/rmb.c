@@ -180,7 +180,7 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
     element->conn = conn;
 }
 
-/* Element 1 is asked first, then the others, the newest first. */
+/* Tests element 1 first, then the others, the newest first. */
 const smcr_conn_t *
 smcr_rmb_find_conn(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
                    const void *data)
@@ -236,7 +236,7 @@ forget_rtoken(smcr_state_t *state, const smcr_rmb_rtoken_t *gone)
     }
 }
 
-/* Frees the rarely set members of an RMB. */
+/* Frees the rarely set members of an RMB, and its elements. Connections stay. */
 static void
 free_rare(smcr_state_t *state, smcr_rmb_rare_t *more)
 {

@@ -166,8 +166,8 @@ find(const smcr_state_t *state, const smcr_told_socket_t *told)
 }
 
 /* Notes which receive buffers are full in the report `told`. A buffer is full if its reader has
- * consumed none of the bytes in it. Nothing is noted after the connection of the socket was
- * found, since its packets show more than reports; nor of a report from a file. */
+ * consumed none of the bytes in it. Nothing is noted of a report from a file. Nothing is noted
+ * after the connection of the socket was found, since its packets show more than reports. */
 static void
 note_full(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t when)
 {

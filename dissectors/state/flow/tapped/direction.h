@@ -9,7 +9,7 @@
 #include "state/model/store.h"
 
 #define SMCR_TAPPED_CURSORS 64u /* number of producer cursors that are kept */
-#define SMCR_TAPPED_KEPT 32u    /* number of messages that are kept, and of data packets */
+#define SMCR_TAPPED_KEPT 32u    /* number of messages that are kept; as many data packets are */
 
 /* A CDC message. A copy of the message is recognised by cursors, number, flags and state. */
 typedef struct {

@@ -22,7 +22,8 @@ awaited_count(const smcr_tapped_direction_t *direction)
     return direction->awaited_bytes ? wmem_array_get_count(direction->awaited_bytes) : 0;
 }
 
-/* Removes the first `count` bytes from `awaited_bytes`. */
+/* Removes the first `count` bytes from `awaited_bytes`. There must be so many. `awaited_in`, which
+ * counts all bytes so far, stays. */
 static void
 drop_awaited_bytes(smcr_state_t *state, smcr_tapped_direction_t *direction, unsigned count)
 {
@@ -69,8 +70,8 @@ is_awaited_at(const smcr_tapped_direction_t *direction, int64_t at, smcr_tapped_
                   data.captured) == 0;
 }
 
-/* Number of bytes of `awaited_bytes` that came before the message. Negative: these bytes, and bytes
- * after them, were removed. */
+/* Number of bytes of `awaited_bytes` that came before the message. Negative: they were all removed,
+ * and so were this many bytes that came after the message. */
 static int64_t
 awaited_before(const smcr_tapped_direction_t *direction, const smcr_tapped_message_t *message)
 {

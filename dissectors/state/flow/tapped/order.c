@@ -260,7 +260,8 @@ prove_batch(const batch_end_t *ending)
     }
 }
 
-/* Makes the positions of all data of the batch unknown. */
+/* Makes the positions of all data of the batch unknown, and the fill of the element with them. Only
+ * data that is still kept can change (SMCR_TAPPED_KEPT). */
 static void
 doubt_batch(smcr_state_t *state, smcr_tapped_direction_t *direction)
 {

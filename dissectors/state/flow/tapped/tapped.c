@@ -62,7 +62,8 @@ announced_size(const smcr_conn_t *conn, unsigned role)
     return conn->side[role ? lgr->server : !lgr->server].size;
 }
 
-/* Makes the link of the connection. Side 0 is the client. */
+/* Makes a link group with one link for the connection. Side 0 is the client. The queue pairs get
+ * numbers that no packet has, so no RoCE packet finds this link. */
 static smcr_link_t *
 new_link(smcr_state_t *state, const smcr_tapped_packet_t *packet)
 {
@@ -487,7 +488,8 @@ is_step_unsure(const smcr_tapped_direction_t *direction, const smcr_ring_t *ring
            direction->lacks_cons;
 }
 
-/* Takes in what the message shows of the data before it. */
+/* Takes in what the message shows of the data since the sender's last message. The verdict gets the
+ * number of missing bytes, and whether positions are doubtful. */
 static void
 take_in_batch(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
               const smcr_tapped_message_t *message, smcr_tapped_verdict_t *verdict)
@@ -537,7 +539,7 @@ take_in_message(const smcr_tapped_packet_t *packet, const smcr_tapped_message_t 
     smcr_tapped_keep_message(direction, message);
 }
 
-/* Gives the token of the message to the connection. */
+/* Sets the token of the message's receiver in the connection. */
 static void
 take_in_token(smcr_state_t *state, const smcr_tapped_packet_t *packet, uint32_t token)
 {

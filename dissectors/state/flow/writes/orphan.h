@@ -74,6 +74,7 @@ void smcr_orphan_assign_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn,
 
 /* Learns that the arriving CDC message of `conn` announces `stream` up to `position`. If the
  * packets right before the message are of a request whose first packet is missing, the request ends
- * at `position`, and these packets get places. */
+ * at `position`, and these packets get places. Nothing changes if bytes of the request were written
+ * before, or if the request would go over the end of the element. */
 void smcr_orphan_position_headless(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                    smcr_stream_t *stream, uint64_t position);

@@ -502,7 +502,8 @@ drop_held(smcr_state_t *state, smcr_write_t *write)
         smcr_held_drop(state, write->buffered_payload->write_location);
 }
 
-/* The request that begins with the packet, as its headers describe it. */
+/* The request that begins with the packet, as its headers describe it. RMB, connection and position
+ * are not set: find_owner() finds them. */
 static smcr_write_t
 describe_request(const smcr_arrival_t *arrival)
 {
