@@ -366,7 +366,8 @@ read_ip(headers_walk_t *walk)
 
 /* ---- the walk ---- */
 
-/* Returns the header with which the frame begins. */
+/* Returns the header with which the frame begins. LINK_OTHER: Wireshark has another type for the
+ * frame, and its headers are not read. */
 static link_t
 link_of(const packet_info *pinfo)
 {

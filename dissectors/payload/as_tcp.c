@@ -59,7 +59,8 @@ typedef struct {
 } saved_frame_t;
 
 /* Makes the frame look like a TCP segment of the flow, from the end `sender`, until end_tcp() is
- * called. */
+ * called. Each member of `pinfo` that changes here has to be in TCP_MEMBERS, so that it is
+ * restored. */
 static void
 become_tcp(packet_info *pinfo, const struct smcr_payload_flow *flow, unsigned sender,
            saved_frame_t *saved)

@@ -161,7 +161,7 @@ write_tcp_header(uint8_t *tcp, const out_segment_t *segment)
 }
 
 /* Writes two checksums: the checksum of TCP, for which missing bytes of the data do not count, and
- * the checksum of the IPv4 header. */
+ * the checksum of the IPv4 header. Both are over the other members, which are written before. */
 static void
 write_checksums(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *segment)
 {

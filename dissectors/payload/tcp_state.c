@@ -214,8 +214,8 @@ smcr_payload_guests(const struct smcr_payload_flow *flow, uint32_t frame)
     return flow->guests ? wmem_map_lookup(flow->guests, GUINT_TO_POINTER(frame)) : NULL;
 }
 
-/* The packets of one frame keep the order in which they were added: show_guests() shows them in
- * that order. */
+/* The packets of one frame keep the order in which they were added: later passes show them in this
+ * order (held.c). */
 void
 smcr_payload_add_guest(struct smcr_payload_flow *flow, smcr_held_t *held)
 {

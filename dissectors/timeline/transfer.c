@@ -140,8 +140,8 @@ is_covered(const smcr_timeline_sent_t *sent, const smcr_link_t *link, const smcr
     return sent->link == link && smcr_psn_distance(sent->psn, ack->psn) >= 0;
 }
 
-/* Takes in that the acknowledgement `ack` covers the packet `sent` of the writer `side`: adds its
- * intervals and samples. */
+/* Takes in that the acknowledgement `ack` covers the packet `sent` of the writer `side`: adds the
+ * intervals and samples of the packet, which is no longer in the list of packets in flight. */
 static void
 take_covered(const smcr_timeline_step_t *step, int side, const smcr_timeline_sent_t *sent,
              const smcr_ack_t *ack)

@@ -603,7 +603,7 @@ smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *
  * which is read when the claim is checked; 0: not yet. Both are nanoseconds since the epoch. */
 smcr_doubt_proof_t smcr_doubt_not_by(const uint64_t *when, uint64_t by);
 
-/* until: the condition "message", and the claim that `has_come` stays false. If the claim has a
+/* until: the condition "message" holds, and `has_come` of the claim stays false. If the claim has a
  * deadline, the capture has to continue after it. Gaps in flows do not matter. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim);
 

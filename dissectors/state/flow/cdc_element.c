@@ -128,8 +128,8 @@ guess_unknown_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_c
         guess_rmb(arrival, conn, cdc, write, base);
 }
 
-/* Whether the known RMB in which the side receives was guessed, and the WRITE goes to this RMB,
- * too. */
+/* Whether the address of the RMB in which the side receives is only inferred, and the WRITE goes to
+ * this RMB, too. */
 static bool
 names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
 {

@@ -240,8 +240,8 @@ shows_two_clocks(const smcr_conn_t *conn, const smcr_link_t *link, uint8_t type)
 }
 
 /* Takes in what an Accept or Confirm announces for its sender: link group, peer ID, RMB, token,
- * sizes. A peer ID is ignored if check_peer() has found that it differs from the group's. (A.2.3,
- * A.2.4) */
+ * sizes. The peer ID is ignored if the rules have reported that it differs from the group's
+ * (SMCR_EVENT_clc_peer_changed). (A.2.3, A.2.4) */
 static void
 take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
 {

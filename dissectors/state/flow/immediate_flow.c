@@ -29,7 +29,7 @@
 
 /* ---- which hosts send immediate data in place of CDC ---- */
 
-/* Whether the packet ends a WRITE. */
+/* Whether a packet with this opcode is the last or the only one of a WRITE. */
 static bool
 ends_write(uint8_t opcode)
 {

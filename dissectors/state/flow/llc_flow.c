@@ -135,7 +135,8 @@ report_type(const smcr_exchange_message_t *message)
                        single_device_text(lgr));
 }
 
-/* Activates the link, since the response to CONFIRM LINK has come. */
+/* Activates the link, since the response to CONFIRM LINK has come. The event is added once, when
+ * the link becomes active. */
 static void
 activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {

@@ -14,8 +14,8 @@
 #include "state/rules/links/links.h"
 
 /* Reports a first captured packet that does not have the PSN that its sender announced
- * (note_initial_psn()). Only CONFIRM LINK is judged, since it is the first message of each side on
- * a link. Before any other message, packets may be missing in the capture. */
+ * (`other_first_psn`). Only CONFIRM LINK is judged, since it is the first message of each side on a
+ * link. Before any other message, packets may be missing in the capture. */
 static void
 report_initial_psn(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {

@@ -6,7 +6,8 @@
 #include "outcome.h"
 #include "state/model/store.h"
 
-/* The arriving packet, in the form that the functions of fabric/ take. */
+/* The arriving packet, in the form that the functions of fabric/ take. They know nothing else of
+ * the packet. */
 static smcr_sent_t
 sent_of(const smcr_arrival_t *arrival)
 {

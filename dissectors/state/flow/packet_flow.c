@@ -206,7 +206,8 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 }
 
 /* Takes in an acknowledgement, NAK or RNR NAK. The deferred requests that the response covers are
- * taken in. */
+ * taken in last. smcr_outcome_answer() has to read the flow before smcr_outcome_judge() changes
+ * it. */
 static void
 take_in_response(smcr_arrival_t *arrival)
 {

@@ -533,7 +533,8 @@ move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
     }
 }
 
-/* Joins the group `lgr` into the group of `moved->now`: both objects are the same link group. */
+/* Joins the group `lgr` into the group of `moved->now`: both objects are the same link group. A
+ * fact that `lgr` knows must not be lost: the group that stays takes it over. */
 static void
 move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {

@@ -408,7 +408,8 @@ take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
     record->events = more->events;
 }
 
-/* Completes the record of a WRITE whose connection or link was learned after the packet came. */
+/* Completes the record of a WRITE whose connection or link was learned after the packet came. What
+ * the record has already does not change. */
 static void
 take_late_place(smcr_record_t *record)
 {

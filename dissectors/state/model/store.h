@@ -45,7 +45,7 @@ struct smcr_state {
     uint32_t lgr_count;      /* number of link groups that have an index */
     uint32_t link_count;     /* number of links */
     uint32_t tapped_qps;     /* number of queue pairs that were made for connections of a tap
-                                (../flow/tapped/tapped.c) */
+                                (state/flow/tapped/tapped.c) */
     wmem_list_t *lgrs;       /* smcr_lgr_t: link groups that have an index, oldest first; of more
                                 than LGRS_MAX (link.c) only the newest ones */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t: known queue pairs */
@@ -57,7 +57,7 @@ struct smcr_state {
      * content is not known */
     uint32_t uncertain_deletions[256];
     wmem_list_t *deleted_links; /* smcr_link_t: deleted links whose history is still in memory
-                                   (../flow/release.c) */
+                                   (state/flow/release.c) */
     wmem_list_t *half_known_links; /* smcr_link_t: links of which only one queue pair is known */
     /* rmb.c */
     GHashTable *rkeys;       /* smcr_rmb_rtoken_t, by queue pair of the owner and RKey */
@@ -67,20 +67,20 @@ struct smcr_state {
     GHashTable *conversations; /* smcr_conn_t, by TCP conversation */
     /* socket.c */
     struct smcr_sockets *sockets; /* what hosts have reported; NULL: no report so far */
-    /* ../flow/outcome.c */
+    /* state/flow/outcome.c */
     struct smcr_rdma *rdma;  /* RDMA traffic that is not SMC-R; NULL: none so far */
     wmem_array_t *cm_notes;  /* const smcr_record_cm_t *: last verdict of each RDMA-CM connection,
                                 by its index; allocated together with `rdma` */
-    /* ../flow/orphan.c */
+    /* state/flow/writes/orphan.c */
     wmem_map_t *unknown_qps; /* smcr_ib_qp_key_t -> WRITE packets that have come to a queue pair
                                 which no message has announced */
     uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* numbers that stand for unknown queue
                                                                pairs which have received too many
-                                                               packets (../flow/orphan.c) */
-    /* ../../points/ */
+                                                               packets (full_qp_key()) */
+    /* points/ */
     struct smcr_points *points; /* packets at several capture points; NULL: the file has one capture
                                    point */
-    /* ../state.c */
+    /* state/state.c */
     wmem_map_t *senders;     /* GID of a sender -> results of ICRC checks of its packets; NULL: none
                                 was checked */
 };

@@ -216,8 +216,8 @@ next_offset(const smcr_tapped_direction_t *direction, const smcr_ring_t *ring)
     return (uint32_t)((direction->last.prod.count + (uint64_t)direction->unannounced) % room);
 }
 
-/* Gives the data its parts, which follow the previous data of the direction. Returns their
- * number. */
+/* Gives the data its parts, which follow the previous data of the direction. A part ends at the end
+ * of the element, where the next one begins anew. Returns their number. */
 static unsigned
 place_data(const smcr_tapped_packet_t *packet, uint32_t length,
            smcr_tapped_part_t parts[SMCR_TAPPED_PARTS])

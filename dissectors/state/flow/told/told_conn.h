@@ -23,9 +23,10 @@ smcr_conn_t *smcr_state_told_only_conn(const smcr_arrival_t *arrival,
                                        int *side);
 
 /* Returns the only connection, in all link groups between the two reported GIDs, of which only the
- * direction from the host is known (is_open_half()), and whose last producer cursor is the one that
- * `socket` reports. NULL: there is none, there are several, or another socket of the host reports
- * the same cursor. Called when the dump is complete. `*side` gets the side of the socket's host. */
+ * direction from the host is known, and whose last producer cursor is the one that `socket`
+ * reports. The connection is open and began before the capture. NULL: there is none, there are
+ * several, or another socket of the host reports the same cursor. Called when the dump is complete.
+ * `*side` gets the side of the socket's host. */
 smcr_conn_t *smcr_state_told_other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket,
                                         int *side);
 
