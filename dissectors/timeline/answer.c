@@ -18,8 +18,8 @@ smcr_timeline_prolong_answer(const smcr_timeline_step_t *step, int asker, smcr_w
                           asks_later ? writer->last_write : since, until);
 }
 
-/* Whether the peer of the asker has a gap that began before the pending answer, and that no message
- * has settled: an earlier answer may be missing. */
+/* Whether the peer of the asker has an open gap (smcr_timeline_settle_gap()) that began before the
+ * pending answer: an earlier answer may be missing. */
 static bool
 has_gap_before_answer(const smcr_timeline_t *timeline, int asker)
 {
@@ -58,9 +58,9 @@ smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){{0}, {0}};
 }
 
-/* Whether `answerer` has sent no WRITE since the request of `asker`, as far as gaps are settled: no
- * packet of either side is missing since then. So its next WRITE answers the request, unless
- * packets of the connection are missing in a gap that is still open. False if `asker` waits for
+/* Whether `answerer` has sent no WRITE since the request of `asker`, and no packet of either side
+ * is missing since then. So its next WRITE answers the request, unless packets of the connection
+ * are missing in a gap that is still open (smcr_timeline_settle_gap()). False if `asker` waits for
  * space, since its request may not be finished then. */
 static bool
 owes_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)

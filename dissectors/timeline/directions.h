@@ -172,8 +172,8 @@ typedef struct {
                                        the acknowledgement of the writer's request to the first
                                        WRITE of the peer after the request; end frame 0: none */
     smcr_interval_t pending_answer; /* time of the answer to the writer's newest request; end frame
-                                       0: none. The writer's next packet, and the messages that
-                                       settle gaps before the answer, decide whether this time may
+                                       0: none. The writer's next packet, and the messages that end
+                                       open gaps before the answer, decide whether this time may
                                        become `longest_answer`: no later request, and no earlier
                                        answer, may be missing */
     uint32_t longest_request; /* frame of the last WRITE of the request of `longest_answer` */

@@ -134,8 +134,9 @@ typedef struct {
     uint32_t count; /* number of intervals in all lists */
 } smcr_intervals_t;
 
-/* If the lists of a writer have more intervals than this, the older ones are settled, as far as
- * later events cannot change them. Also the maximum number of parts in the list of a union. */
+/* If the lists of a writer have more intervals than this, the time of the older ones is divided
+ * into settled pieces, as far as later events cannot change it. Also the maximum number of parts in
+ * the list of a union. */
 #define SMCR_INTERVAL_LIST_MOST 128
 /* Maximum number of settled pieces of a writer. */
 #define SMCR_INTERVAL_SETTLED_MOST 64
@@ -188,7 +189,8 @@ uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
  * cut to the span; the parts that were removed from the list count in full. */
 uint64_t smcr_interval_union_length_most(const smcr_interval_union_t *all, smcr_interval_t span);
 
-/* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: some have to be settled. */
+/* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: the caller has to call
+ * smcr_intervals_settle(). */
 static inline bool
 smcr_intervals_are_many(const smcr_intervals_t *intervals)
 {

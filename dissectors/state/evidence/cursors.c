@@ -423,7 +423,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 
 /* ---- places of WRITEs ---- */
 
-/* Every doubt gives false, since a reported gap blames the writer. */
+/* Every doubt gives false, since a reported gap is a fault of the writer. */
 bool
 smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t skipped,
                         uint64_t unseen)

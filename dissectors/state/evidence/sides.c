@@ -262,13 +262,13 @@ smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
 
 /* Whether the arriving message cannot belong to the connection, by its sequence number: the number
  * did not grow since the sender's last message, or grew by more than the PSN. `step`: growth of the
- * sequence number since the sender's last message. `heard`: point of the sender's last message. */
+ * sequence number since the sender's last message. `last`: point of the sender's last message. */
 static bool
-has_foreign_number(const smcr_arrival_t *arrival, const smcr_point_t *heard, int16_t step)
+has_foreign_number(const smcr_arrival_t *arrival, const smcr_point_t *last, int16_t step)
 {
     if (step <= 0)
         return true;
-    return heard->qp == arrival->qp && (uint64_t)step > arrival->psn - heard->psn;
+    return last->qp == arrival->qp && (uint64_t)step > arrival->psn - last->psn;
 }
 
 /* Whether CLC proves that no other connection of the group has the token of this connection. */
@@ -311,9 +311,10 @@ misses_all_acks(const smcr_qp_t *qp)
 }
 
 /* Whether no request of the flow to the queue pair was missing between the frames `since` and
- * `frame`, and no captured packet of the flow was lost after the capture point in these frames. */
+ * `frame`, and no captured packet of the flow was lost after the capture point in these frames.
+ * False if the capture has no acknowledgements of the flow: then losses do not show. */
 static bool
-is_heard(const smcr_qp_t *qp, uint32_t since, uint32_t frame)
+knows_received(const smcr_qp_t *qp, uint32_t since, uint32_t frame)
 {
     const smcr_flow_t *flow = &qp->traffic.flow;
 
@@ -332,11 +333,11 @@ is_lost_retransmission(const smcr_record_t *record, uint32_t frame)
            smcr_ranges_count(&flow->lost_later, frame, frame + 1);
 }
 
-/* Whether all packets of the reader that may be on other links than that of the record in `frame`
- * are heard. `writer`: side that has sent the record. `since`: frame in which the record was sent
- * for the first time. */
+/* Whether the writer has received no other packet of the reader than the captured ones, on other
+ * links than that of the record in `frame`. `writer`: side that has sent the record's packet.
+ * `since`: frame in which this packet was sent for the first time. */
 static bool
-is_reader_heard_elsewhere(const smcr_record_t *record, int writer, uint32_t since, uint32_t frame)
+knows_reader_elsewhere(const smcr_record_t *record, int writer, uint32_t since, uint32_t frame)
 {
     const smcr_conn_side_t *reader = &record->conn->side[!writer];
     bool is_elsewhere = reader->link && reader->link != record->link;
@@ -344,11 +345,11 @@ is_reader_heard_elsewhere(const smcr_record_t *record, int writer, uint32_t sinc
 
     if (may_use_any_link && smcr_evidence_links_missed(record->link->lgr, writer, frame, frame))
         return false;
-    return !is_elsewhere || is_heard(&reader->link->qp[writer], since, frame);
+    return !is_elsewhere || knows_received(&reader->link->qp[writer], since, frame);
 }
 
-/* For a retransmission the time since its first transmission counts: what the reader said in
- * between may be missing. */
+/* For a retransmission the time since its first transmission counts: messages of the reader may be
+ * missing in this time. */
 bool
 smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
 {
@@ -361,6 +362,6 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     uint32_t since = is_retransmission ? record->first_frame : frame;
     if (is_lost_retransmission(record, frame))
         return false;
-    return is_heard(&link->qp[writer], since, frame) &&
-           (!record->conn || is_reader_heard_elsewhere(record, writer, since, frame));
+    return knows_received(&link->qp[writer], since, frame) &&
+           (!record->conn || knows_reader_elsewhere(record, writer, since, frame));
 }
