@@ -17,8 +17,8 @@ uint32_t smcr_capture_interface(const packet_info *pinfo);
  * which was not set back: see clock.c. */
 smcr_when_t smcr_capture_when(const packet_info *pinfo);
 
-/* Returns the same, and notes whether the clock was set back before this frame. Called in the first
- * pass, for each frame from which the state learns. */
+/* Returns what smcr_capture_when() returns, and before this notes whether the clock was set back
+ * before this frame. Called in the first pass, for each frame from which the state learns. */
 smcr_when_t smcr_capture_learn_when(const packet_info *pinfo);
 
 /* Returns the time stamp that a frame has in the file, nanoseconds since 1970. `when`: number and
@@ -29,5 +29,5 @@ uint64_t smcr_capture_stamp(smcr_when_t when);
  * not. */
 uint64_t smcr_capture_clock_step(const packet_info *pinfo);
 
-/* Forgets the clocks of the file before. */
+/* Forgets the clocks of the previous file. */
 void smcr_capture_clock_begin(void);

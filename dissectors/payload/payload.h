@@ -64,7 +64,9 @@ bool smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *reco
 void smcr_payload_release(smcr_conn_t *conn);
 
 /* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If no byte is
- * new, all bytes are shown as data. `data`: the captured bytes of the packet. */
+ * new, all bytes are shown as data. If a later frame has dissected the bytes, only a note is shown
+ * here. Bytes of earlier packets that this frame shows come last. `data`: the captured bytes of the
+ * packet. */
 void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
 
 /* First pass: keeps the bytes of an RDMA WRITE packet that only a later frame can pass to
@@ -162,7 +164,8 @@ bool smcr_policy_has_dissector(const packet_info *pinfo, const smcr_conn_t *conn
 /* Returns the dissector that TCP calls for this port; NULL: none, or the port is 0, not known. */
 dissector_handle_t smcr_policy_dissector_of_port(uint16_t port);
 
-/* Called once, after all protocols have registered. */
+/* Looks up Wireshark's table of TCP ports, and the tap of Export PDUs, on which the decision
+ * depends. Called once, after all protocols have registered. */
 void smcr_policy_handoff(void);
 
 /* ---- Decode As ---- */

@@ -65,10 +65,12 @@ typedef enum {
     SMCR_CM_UNEXPECTED, /* no rule fits: if the message proves a state, the end gets that state */
 } smcr_cm_move_t;
 
-/* Changes the state of an end that sends a message for the first time. */
+/* Changes the state of an end that sends a message for the first time. Returns how the message fits
+ * the state before. */
 smcr_cm_move_t smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-/* Changes the state of an end that receives a message. */
+/* Changes the state of an end that receives a message. Returns how the message fits the state
+ * before: SMCR_CM_AS_RULED or SMCR_CM_UNEXPECTED. */
 smcr_cm_move_t smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event);
 
 /* Changes the state of an end that retransmits a message. If the message is a request whose answer

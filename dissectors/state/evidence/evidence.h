@@ -264,12 +264,13 @@ smcr_evidence_leaves_out_roce(const smcr_conn_t *conn)
  * certain. `to` UINT32_MAX: up to the end of the capture. */
 bool smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to);
 
-/* The same for the requests that `sender`, a side of the link group, has sent. */
+/* As smcr_evidence_lacks_between(), but only for the requests that `sender`, a side of the link
+ * group, has sent. */
 bool smcr_evidence_side_lacks_between(const smcr_lgr_t *lgr, int sender, uint32_t from,
                                       uint32_t to);
 
-/* The same for one connection: missing packets that certainly are not packets of this connection do
- * not count (smcr_evidence_prove_missing()). */
+/* As smcr_evidence_lacks_between(), but for one connection: missing packets that certainly are not
+ * packets of this connection do not count (smcr_evidence_prove_missing()). */
 bool smcr_evidence_conn_lacks_between(const smcr_conn_t *conn, uint32_t from, uint32_t to);
 
 /* Notes what `packets` of the packets that are missing in the flow to `qp` were: WRITEs and CDC

@@ -25,8 +25,9 @@ smcr_flow_verdict_t smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *
 void smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                       smcr_traffic_t *reverse);
 
-/* Learns the congestion mark of a packet that is no congestion notification: if its ECN codepoint
- * is CE, writes the mark into the record. `reverse`: what the peer receives; NULL: not known. */
+/* Learns the congestion mark of a packet that is no congestion notification: if the packet has the
+ * mark CE (smcr_ib_has_mark()), writes the mark into the record. `reverse`: what the peer receives;
+ * NULL: not known. */
 void smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                         smcr_traffic_t *reverse);
 

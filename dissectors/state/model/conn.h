@@ -313,7 +313,7 @@ void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 
 /* Whether the server is inside the client's network: one of the IPv6 prefixes of the Proposal, or
  * the subnet of the client's IPv4 address, contains the server's address. Also true if a part of
- * the Proposal or an address is not captured. (A.2.2) */
+ * the Proposal or an address is not captured, or if an IPv6 client has sent no prefix. (A.2.2) */
 bool smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal);
 
 /* Called after a CLC message of the connection was taken in. Notes in the connection and its group
@@ -353,7 +353,8 @@ smcr_conn_t *smcr_conn_new(smcr_state_t *state);
 /* The connection of Wireshark's TCP conversation `conversation`; NULL: there is none. */
 smcr_conn_t *smcr_conn_of_conversation(const smcr_state_t *state, void *conversation);
 
-/* Sets the TCP conversation of the connection. `tcp_stream`: number of this TCP conversation. */
+/* Sets the TCP conversation of the connection, from the present frame on. `tcp_stream`: number of
+ * this TCP conversation. */
 void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation,
                                 uint32_t tcp_stream);
 

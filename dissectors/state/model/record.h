@@ -528,8 +528,9 @@ smcr_place_set_unasked(smcr_place_t *place)
  * present. */
 smcr_stream_range_t smcr_place_range(const smcr_place_t *place);
 
-/* The same, with what later messages show of data from the tap of a host. The application's
- * dissectors have got this data at its assumed position, which smcr_place_range() returns. */
+/* As smcr_place_range(), but with what later messages show of data from the tap of a host. The
+ * application's dissectors have got this data at its assumed position, which smcr_place_range()
+ * returns. */
 smcr_stream_range_t smcr_place_proven_range(const smcr_place_t *place);
 
 /* The rarely set members of the place; NULL: none of them is set. */

@@ -36,7 +36,8 @@ struct smcr_state {
     wmem_map_t *buffered_payload; /* held bytes of WRITE packets (struct smcr_held), by frame and
                                      layer of the packet that hands the bytes on to the
                                      application's dissectors; NULL: none so far */
-    uint64_t buffered_bytes; /* number of bytes that are copied for smcr_held_t and not handed on */
+    uint64_t buffered_bytes; /* number of bytes that are copied for smcr_held_t, and neither handed
+                                on nor dropped */
     wmem_list_t *released_payload; /* smcr_held_t: packets whose copy is freed after the current
                                       frame (smcr_held_release()); NULL: none so far */
     wmem_map_t *forgotten_parts; /* smcr_conn_t -> what its forgotten records pointed to (record.c);

@@ -138,7 +138,7 @@ void smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset);
  * smcr_write_learn_base(), which is called. NULL: positions are not known. */
 smcr_stream_t *smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
-/* Maximum distance of PSNs, above the highest PSN of a run of WRITE packets without a position. Up
- * to this distance, a packet without a position continues the run, and the run may explain a gap
- * before another packet. */
+/* A run: WRITE packets without a position whose PSNs are near each other. A packet is near a run if
+ * its PSN is at most this much above the highest PSN of the run. Then it continues the run, or, if
+ * it has a position, the run may explain a gap in the stream before it. */
 #define SMCR_WRITE_UNPLACED_NEAR 1024
