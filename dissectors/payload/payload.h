@@ -64,9 +64,9 @@ bool smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *reco
 void smcr_payload_release(smcr_conn_t *conn);
 
 /* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If no byte is
- * new, all bytes are shown as data. If a later frame has dissected the bytes, only a note is shown
- * here. Bytes of earlier packets that this frame shows come last. `data`: the captured bytes of the
- * packet. */
+ * new, all bytes are shown as data. Held bytes are shown as data in the first pass; later passes
+ * dissect them, unless another frame shows them. Bytes of earlier packets that this frame shows
+ * come last. `data`: the captured bytes of the packet. */
 void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
 
 /* First pass: keeps the bytes of an RDMA WRITE packet that only a later frame can pass to

@@ -442,8 +442,9 @@ smcr_evidence_cursors_t smcr_evidence_of_cursors(const smcr_arrival_t *arrival,
 /* Whether the arriving WRITE certainly leaves a gap in the stream, which a correct writer never
  * does. `skipped`: bytes between the end of the last WRITE with a position and this WRITE.
  * `unseen`: upper bound of the bytes of WRITEs without a position (smcr_evidence_unseen_bytes()).
- * false also in three cases: 1. the writer has moved to another link; 2. it is not known where data
- * begin in the element; 3. a packet may be missing since the last WRITE with a position. */
+ * false also in three cases: 1. the writer has moved to another link; 2. no host has reported the
+ * connection, and Accept, Confirm or the offset at which data begin in the element are not known;
+ * 3. a packet may be missing since the last WRITE with a position. */
 bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                              uint64_t skipped, uint64_t unseen);
 
@@ -581,8 +582,9 @@ smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *lin
                                  smcr_doubt_proof_t claim);
 
 /* later: the condition "conn" holds, and so does the claim that `sender` has not sent a response
- * before the deadline of the claim. `sender`: side of the connection. If a packet of the group is
- * missing, it may be the response: then the result is SMCR_DOUBT_UNSEEN without a claim. */
+ * before the deadline of the claim. `sender`: side of the connection. If the condition "conn" does
+ * not hold, a missing packet may be the response: the result is SMCR_DOUBT_UNSEEN without a
+ * claim. */
 smcr_doubt_t smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
                                smcr_doubt_proof_t claim);
 
