@@ -50,7 +50,7 @@ typedef struct {
 typedef struct {
     uint64_t first;    /* time of the first marked packet since the last CNP, nanoseconds; 0:
                           none */
-    bool came_at_rest; /* `first` came when its receiver had sent no CNP for some time */
+    bool came_at_rest; /* `first` came when its receiver had sent no CNP for 10 ms or more */
     uint64_t time;     /* time of the watched packet: the marked packet of which it is not yet known
                           whether a CNP answers it at once; nanoseconds; 0: none */
     uint64_t since[3]; /* nanoseconds from the last CNP of the receiver to the watched packet; if

@@ -214,7 +214,8 @@ is_unanswered(const smcr_cm_conn_t *conn)
     return conn->roles_known && client->state_known && client->state == SMCR_IB_CM_STATE_REQ_SENT;
 }
 
-/* Counts the connections of RDMA-CM whose retransmitted REQ has no answer. */
+/* Counts the connections of RDMA-CM whose retransmitted REQ has no answer. The entry gets the port
+ * of the first of them, if it is known. */
 static void
 count_unanswered(smcr_entry_rdma_t *entry, const smcr_collect_followed_t *flow)
 {

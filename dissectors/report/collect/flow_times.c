@@ -41,7 +41,8 @@ note_outside(smcr_collect_flow_times_t *times, smcr_when_t when)
     times->outside = smcr_figure_when_earlier(times->outside, when);
 }
 
-/* Counts a silence that has ended. `last`: frame of its last retransmission. */
+/* Counts a silence that has ended. Of a silence that is not long, only the time counts. `last`:
+ * frame of the last retransmission in the silence. */
 static void
 count_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, uint32_t last)
 {

@@ -546,8 +546,9 @@ uses_of(const reporter_t *reporter, const smcr_rmb_t *rmb, unsigned *count)
     return all + first;
 }
 
-/* Adds the RKeys of an RMB in the order in which messages announced the RKeys. The list of the
- * state has the newest RKey first, so the function calls itself for the rest of the list first. */
+/* Adds the RKeys of an RMB in the order in which messages announced the RKeys, without those of
+ * rejected links. The list of the state has the newest RKey first, so the function calls itself for
+ * the rest of the list first. */
 static void
 report_rkeys(wmem_allocator_t *scope, const smcr_rmb_rtoken_t *rtoken, smcr_entry_rmb_t *entry)
 {
@@ -618,6 +619,7 @@ report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_
 
 /* ---- groups ---- */
 
+/* Looks at all links of the group, also at deleted ones. */
 bool
 smcr_collect_link_groups_has_unseen(const smcr_collect_t *collection, const smcr_lgr_t *lgr)
 {

@@ -177,7 +177,8 @@ static const struct {
     {"host_name", NAME}, {"eid", NAME}, {"offered_eids", NAME}, {"filter", NAME},
     {"peer_id", PEER_ID}};
 
-/* Replaces the text of a member. */
+/* Replaces the text of a member: the whole text if whole_members[] has the member; else only the
+ * parts that identify hosts. A member without text stays NULL. */
 static void
 replace_member(smcr_figure_names_t *names, wmem_allocator_t *scope,
                const smcr_figure_member_t *member, const char **text)

@@ -110,7 +110,8 @@ group_uid(const batch_t *batch, const smcr_entry_link_group_t *group, bool *is_p
     return smcr_lines_link_uid(batch->scope, first, is_partial);
 }
 
-/* Returns the longest answer to this writer, nanoseconds; 0: none is known. */
+/* Returns the longest time that an answer to this writer's data took, nanoseconds; 0: no such time
+ * is known. */
 static uint64_t
 longest_answer(const smcr_entry_connection_t *entry, smcr_figure_role_t writer)
 {

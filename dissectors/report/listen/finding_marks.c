@@ -171,7 +171,8 @@ collect_packet(packet_info *pinfo, const smcr_tap_t *packet)
     smcr_collection_take(collected, SMCR_COLLECTION_SMCR, pinfo, packet);
 }
 
-/* Gives an expert item to the collection, as Wireshark's tap of expert items would. */
+/* Gives an expert item of a frame that the first pass collects to the collection, as Wireshark's
+ * tap of expert items would. Does nothing for other frames. */
 static void
 collect_item(packet_info *pinfo, const expert_field *expert)
 {
@@ -223,7 +224,8 @@ forget_collected(void)
     collected = NULL;
 }
 
-/* Called after the last frame of a pass: finds the findings of the first pass. */
+/* Called after the last frame of a pass: makes the findings of the first pass, for the field
+ * smcr.finding and for the watcher. Does nothing after later passes, which collect nothing. */
 static void
 end_pass(void)
 {

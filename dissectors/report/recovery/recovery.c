@@ -134,7 +134,9 @@ measure(smcr_distribution_t **times, wmem_allocator_t *scope, smcr_when_t from, 
         smcr_distribution_add_time(times, scope, to.time - from.time);
 }
 
-/* Adds a NAK to the figures. Called when the NAK leaves the ring, and for the report. */
+/* Adds to the figures what the sender did after a NAK: the time to the first request with the PSN
+ * of the NAK, and how the sender went on. If no such request has come, adds nothing. Called when
+ * the NAK leaves the ring, and for the report. */
 static void
 count_asked(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const asked_t *asked)
 {
@@ -325,7 +327,8 @@ take_late(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_re
                       late_by(gap ? gap->when : (smcr_when_t){0, 0}, request->when)});
 }
 
-/* Notes a retransmission. If the receiver gets the packet twice, it acknowledges it twice. */
+/* If the request is a retransmission, counts it: as needless if an acknowledgement had covered it
+ * before. If the receiver gets a packet twice, it acknowledges the packet twice. */
 static void
 note_repeat(smcr_recovery_t *rare, uint32_t highest, const smcr_recovery_request_t *request)
 {

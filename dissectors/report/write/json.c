@@ -627,8 +627,8 @@ write_named(writer_t *writer, const smcr_figure_member_t *member, const void *en
 }
 
 /* Writes what a line has of an entry: its members in the order of entries.def, without those that
- * line_members.h leaves out. At the end, the names of the members that a reader would take for
- * known although they are not. */
+ * line_members.h leaves out. After them, writes the names of the members that are left out although
+ * their values are not known: a reader would else assume their defaults, mostly 0. */
 static void
 write_line_members(writer_t *writer, const void *entry,
                    const smcr_figure_description_t *description)

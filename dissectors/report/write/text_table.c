@@ -322,7 +322,8 @@ write_rows(columns_t *table)
     write_note(table, lines);
 }
 
-/* Writes a table: its heading, the chosen rows, and the number of further rows. */
+/* Writes a table: its heading, the chosen rows, and the number of further rows. A table without
+ * heading is left out; if no row is chosen, only the heading is written. */
 static void
 write_rows_of(const smcr_text_page_t *page, const smcr_table_kind_t *kind)
 {

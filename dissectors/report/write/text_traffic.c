@@ -8,7 +8,8 @@
 
 /* ---- TCP ---- */
 
-/* All flows count together, in both directions. */
+/* All flows count together, in both directions. If there is no trouble, such as a retransmitted or
+ * marked segment, nothing is written. */
 void
 smcr_text_write_tcp(const smcr_text_page_t *page)
 {
@@ -92,8 +93,9 @@ typedef struct {
     wmem_map_t *known; /* set of all of them, in words: many connections may have the same ones */
 } translations_t;
 
-/* Adds "10.96.0.10:80 is 10.0.0.2:12345, too", if it is not known yet. `translated` NULL: the end
- * has no other address or port. */
+/* Adds "10.96.0.10:80 is 10.0.0.2:12345, too", if `known` does not have it yet. The text names
+ * TRANSLATIONS_MOST ends at most; `known` has further ones, too. `translated` NULL: the end has no
+ * other address or port. */
 static void
 add_translation(const smcr_text_page_t *page, translations_t *ends,
                 const smcr_entry_endpoint_t *end, const smcr_entry_endpoint_t *translated)

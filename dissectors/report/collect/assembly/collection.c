@@ -392,7 +392,8 @@ is_of_connection(const smcr_collect_t *all, const smcr_tap_t *packet, uint32_t f
     return all->lets_go && packet->clc && !is_first_of_link(packet, frame);
 }
 
-/* Passes a RoCE packet to the pictures of connections. */
+/* Passes a RoCE packet to the pictures of connections. If packets of its link are missing before
+ * it, the pictures also get the begin of this gap: lines are not drawn through the gap. */
 static void
 draw_packet(smcr_collect_t *all, smcr_when_t when, const smcr_tap_t *packet)
 {

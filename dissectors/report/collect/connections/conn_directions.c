@@ -516,7 +516,8 @@ wait_before_end(const smcr_collect_conn_stats_t *counted, int writer, smcr_when_
 }
 
 /* Fills in the open wait of an end that closes or aborts the connection first, and whose last data
- * its peer's program has not answered. */
+ * its peer's program has not answered. Fills in nothing if no captured message shows which end was
+ * the first, or if a packet that answers may be missing (knows_last_waits()). */
 static void
 fill_wait_before_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
                      wmem_allocator_t *scope)

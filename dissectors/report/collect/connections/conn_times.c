@@ -15,8 +15,9 @@ typedef struct {
     wmem_allocator_t *scope; /* memory pool that owns the distributions of `times` */
 } taker_t;
 
-/* Adds a measured time to the writer's distribution of this kind of sample. The timeline calls this
- * function for each time that it measures. `data`: the taker_t. */
+/* Adds a measured time to the writer's distribution of this kind of sample. A slow answer also
+ * counts in `slow_answers`. The timeline calls this function for each time that it measures.
+ * `data`: the taker_t. */
 static void
 take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time)
 {
@@ -79,9 +80,13 @@ note_idle(smcr_collect_times_t *times)
             times->idle = writer[side].last_write;
 }
 
-/* Notes three facts about the end of the connection: the first CDC message of each side that closes
- * or aborts the connection, the first one of each side that aborts it, and the last WRITE before
- * the earliest of these messages. A duplicate made by the network is never the first. */
+/* Notes four facts about the end of the connection:
+ * 1. the first CDC message of each side that closes or aborts the connection;
+ * 2. the first one of each side that aborts it;
+ * 3. the first one of each side that has the flag sending done, if the side has neither closed nor
+ *    aborted the connection with this message or before;
+ * 4. the last WRITE before the earliest message of fact 1.
+ * A duplicate made by the network is never the first. */
 static void
 note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {

@@ -166,7 +166,7 @@ count_application_error(smcr_collect_t *collection, smcr_when_t when, const smcr
 
 /* Counts an RDMA WRITE request once, at its first packet. Counts rewritten bytes
  * (smcr.stream.rewritten): bytes at a position of the stream that the sender had written before, in
- * a packet that the receiver accepts. */
+ * a packet that the receiver accepts. A duplicate made by the network counts nothing. */
 static void
 count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
@@ -320,9 +320,10 @@ begin_contact(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, sm
         wmem_map_insert(collection->contacts, counted->conn->lgr, counted);
 }
 
-/* Counts a CLC message, and keeps its time, its EIDs and its version. If a Confirm comes after the
- * first RoCE packet of the connection, the setup was over before, so the Confirm does not begin
- * it. */
+/* Counts the bytes of a CLC message. Keeps the time of the first message of each type, of a Decline
+ * for each sender; the EIDs of the last Proposal; and the version of the last Accept or Confirm. A
+ * Confirm begins the setup after CLC, unless it comes after the first RoCE packet of the
+ * connection: then this setup was over before. */
 static void
 count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
           smcr_when_t when, const smcr_clc_t *clc, bool from_server)

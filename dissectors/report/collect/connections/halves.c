@@ -508,7 +508,8 @@ find_whole_groups(wmem_array_t *all, wmem_allocator_t *scope)
 }
 
 /* Pairs of an earlier report are forgotten first, since packets that have come since may refute
- * them. Pairs by the order of tokens come before pairs by time. */
+ * them. If there are more than HALVES_MOST halves of one kind, no pairs are made. Pairs by the
+ * order of tokens come before pairs by time. */
 void
 smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_allocator_t *scope)
 {

@@ -154,8 +154,9 @@ fill_other_data(smcr_entry_conn_handshake_end_t *entry, const smcr_collect_tcp_f
     entry->answer = answer[0] ? answer : NULL;
 }
 
-/* Other data in place of an Accept comes first: the state calls it a fallback, and any other
- * fallback is a result of the handshake. */
+/* Whether the server sent other data in place of an Accept is tested first: such a handshake is a
+ * fallback in the state, and yet it has an entry here. Any other fallback is a result of the
+ * handshake, and gives no entry. */
 smcr_entry_conn_handshake_end_t *
 smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
                            const smcr_collect_tcp_facts_t *tcp, smcr_when_t fallback,

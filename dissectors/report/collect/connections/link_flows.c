@@ -157,8 +157,8 @@ close_gap(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows, un
     flows->open_gap[sender].frame = 0;
 }
 
-/* Notes an acknowledgement: the one with the highest PSN so far, and the first one that covers a
- * captured request of the peer. */
+/* If the packet is an acknowledgement, ends the sequence gaps that it covers, and notes it if it
+ * has the highest PSN so far, or is the first one that covers a captured request of the peer. */
 static void
 note_ack(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
          const smcr_tap_t *packet, smcr_when_t when)
