@@ -523,8 +523,9 @@ keep_recent(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
     direction->recent[place] = segment;
 }
 
-/* Whether the segment is a duplicate that the network or the capture has made (`copies`). Keeps the
- * segment for the comparison with later segments, if it is no duplicate. */
+/* Whether the segment is a duplicate that the network or the capture has made (`copies`) of one of
+ * the last SMCR_CONGESTION_TCP_RECENT segments. Keeps the segment for the comparison with later
+ * segments, if it is no duplicate. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction,
         const smcr_congestion_tcp_direction_t *reverse, wmem_allocator_t *scope,

@@ -43,7 +43,8 @@ typedef struct {
                            ended; SMCR_FIGURE_UNKNOWN: as for `time` */
     GHashTable *before; /* figures of flows at the end of the last interval: text of flow_name() ->
                            smcr_entry_rdma_t; NULL: none yet */
-    wmem_allocator_t *flow_scope; /* memory pool that owns `before` and its values */
+    wmem_allocator_t *flow_scope; /* memory pool that owns the keys and values of `before`; only set
+                                     with `before` */
     GHashTable *written;          /* names of links and link groups that have their lines */
 } line_writer_t;
 
@@ -203,8 +204,9 @@ write_tcp(const batch_t *batch)
 /* ---- link groups ---- */
 
 /* Whether the line of a link or link group is to be written now: it has no line yet, and has ended
- * long enough ago (LINK_WAITS), or the capture ends. `end`: frame with which it ended; frame 0: it
- * has not ended. `name`: its name within the file, which this function frees or keeps. */
+ * long enough ago (LINK_WAITS), or the capture ends. If so, notes that it has its line, so the
+ * caller has to write the line. `end`: frame with which it ended; frame 0: it has not ended.
+ * `name`: its name within the file, which this function frees or keeps. */
 static bool
 is_due(const batch_t *batch, smcr_when_t end, char *name)
 {

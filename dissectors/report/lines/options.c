@@ -22,7 +22,7 @@ typedef struct {
 } option_t;
 
 /* Reads a time in seconds, with decimals, and stores it in `*time`, nanoseconds. Returns false if
- * the text is no time. */
+ * the text is no time, or a negative one, or one longer than MOST_SECONDS. */
 static bool
 read_time(uint64_t *time, const char *text)
 {

@@ -197,8 +197,8 @@ lasted(const lane_t *lane, uint64_t now)
     return MIN(now - lane->last.time, lane->lasts);
 }
 
-/* Returns the sums up to the time `now`. `may_be_renewed`: the next frame may come while the pause
- * in force lasts; then this pause counts in `renewed`, too. */
+/* Returns the sums up to the time `now`. `may_be_renewed`: the pause in force counts in `renewed`,
+ * too, since the next frame may come while this pause lasts, or the speed of the link is known. */
 static smcr_pause_sums_t
 sums_at(const lane_t *lane, uint64_t now, bool may_be_renewed)
 {

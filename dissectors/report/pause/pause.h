@@ -35,7 +35,8 @@ typedef struct {
     uint64_t packets;    /* number of packets of the flow before the gap */
 } smcr_pause_gap_t;
 
-/* How long a class was paused, nanoseconds. With the speed of the link all three are equal. */
+/* How long a class was paused, nanoseconds. If the speed of the link is known, all three are equal
+ * in the sums of one class. */
 typedef struct {
     uint64_t least;   /* at least: on the fastest link */
     uint64_t renewed; /* on the slowest link, without pauses that are over before the next frame */

@@ -278,7 +278,9 @@ note_next(smcr_recovery_t *rare, uint32_t highest, const smcr_recovery_request_t
 }
 
 /* Whether the request is the retransmission for a NAK after which a packet with the PSN has come
- * already. Then that packet was not lost: it came late, out of order. */
+ * already. Then that packet was not lost: it came late, out of order. Returns false if the packet
+ * was acknowledged before the request, or if the request came PAUSE or later after the NAK: such a
+ * request may have been caused by a timeout. */
 static bool
 shows_disorder(const asked_t *asked, const smcr_recovery_request_t *request)
 {

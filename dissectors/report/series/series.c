@@ -84,7 +84,8 @@ find_conn(const smcr_series_t *series, const smcr_conn_t *conn)
     return NULL;
 }
 
-/* Whether a connection without pictures gets some. */
+/* Whether a connection without pictures gets some: there is room for it, and it is chosen. If no
+ * connections were chosen, each one counts as chosen. */
 static bool
 is_wanted(const smcr_series_t *series, const smcr_conn_t *conn)
 {

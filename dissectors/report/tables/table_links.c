@@ -147,9 +147,10 @@ fill_links(const smcr_table_row_sink_t *taker)
     }
 }
 
-/* Whether the link is normal though it is rejected: it was never used, and its group has exactly
- * one other link in the capture. A host without a second device rejects the second link. The type
- * of the group is not known if a part of its messages is missing. */
+/* Whether the link is normal though it is rejected: it was never set up by both ends, and never
+ * used, and its group has exactly one other link in the capture. A host without a second device
+ * rejects the second link, so the type of the group is "single"; or it is not known, since a part
+ * of the group's messages is missing. */
 static bool
 is_rejected_as_usual(const smcr_entry_link_group_t *group, const smcr_entry_link_t *link)
 {

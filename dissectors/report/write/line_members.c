@@ -219,7 +219,9 @@ is_default(const smcr_figure_member_t *member, const void *entry,
     }
 }
 
-/* Whether a reader assumes a value of this member of this entry if the line does not have it. */
+/* Whether a reader assumes a value of this member of this entry if the line does not have it. A
+ * member in `assumed`: if the line has the companion of the member. Any other member: if
+ * entries.def promises its value, and lines that are not full may have it. */
 static bool
 is_assumed(const smcr_figure_member_t *member, const void *entry,
            const smcr_figure_description_t *description)

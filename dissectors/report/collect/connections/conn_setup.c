@@ -28,9 +28,9 @@ is_in_contact(uint32_t frame, smcr_when_t ready)
     return frame && frame <= ready.frame;
 }
 
-/* Whether a link of the group was added during the first contact, and the capture has no packet of
- * this link, and the hosts did not give it up: its CONFIRM LINK is missing, with which the first
- * contact goes on. */
+/* Whether the CONFIRM LINK of an added link is missing, with which the first contact goes on. Three
+ * conditions: a link of the group was added during the first contact, the capture has no packet of
+ * this link, and the hosts did not give it up. */
 static bool
 misses_link(const smcr_collect_conn_stats_t *counted)
 {

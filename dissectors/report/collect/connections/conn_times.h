@@ -17,7 +17,8 @@ typedef struct {
     bool is_proven;    /* the number of `first` proves that no message is missing before it */
 } smcr_collect_closing_t;
 
-/* Times of one direction of a connection that the intervals of the timeline do not show. */
+/* Times of one direction of a connection that the intervals of the timeline do not show. A
+ * distribution is NULL if no time was measured. */
 typedef struct {
     smcr_distribution_t *ack_time;    /* times from a WRITE to its acknowledgement
                                          (SMCR_TIMELINE_ACK) */
