@@ -162,7 +162,7 @@ add_arrow(const tap_context_t *tap_context, ends_t ends, smcr_arrow_text_t said)
     return arrow;
 }
 
-/* Removes an arrow from the graph, and frees it. */
+/* Removes an arrow from the graph, and frees it with all texts and addresses that it owns. */
 static void
 remove_arrow(seq_analysis_info_t *graph, GList *link)
 {

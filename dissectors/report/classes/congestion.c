@@ -261,7 +261,8 @@ add_up(const smcr_classes_reaction_t *reaction, uint64_t *bytes, uint64_t *time)
                                                reaction->times[newest].time);
 }
 
-/* Adds a complete measurement. */
+/* Adds a complete measurement: bytes and time of the packets before the CNP
+ * (smcr_classes_reaction_notify()), and of the packets after it, which now fill the ring. */
 static void
 add_measurement(const smcr_classes_reaction_t *reaction, smcr_entry_flow_reaction_t **figures,
                 wmem_allocator_t *scope)

@@ -565,7 +565,8 @@ report_rkeys(wmem_allocator_t *scope, const smcr_rmb_rtoken_t *rtoken, smcr_entr
     rkey->rkey = smcr_figure_hex_text(scope, rtoken->rkey, 4);
 }
 
-/* Makes the entry of an RMB. `source`: its smcr_rmb_t. */
+/* Makes the entry of an RMB. `source`: its smcr_rmb_t. What the entry points to is allocated in the
+ * maker's pool, which is emptied before the next entry is made. */
 static void
 make_rmb(const smcr_figure_maker_t *maker, void *made, const void *source)
 {

@@ -572,7 +572,8 @@ smcr_collect_tcp_flows_gap(const smcr_collect_tcp_facts_t *tcp)
                           : (smcr_collect_gap_t){0, tcp->first.frame};
 }
 
-/* Makes the entry of a connection. `source`: its tcp_conn_t. */
+/* Makes the entry of a connection. `source`: its tcp_conn_t, which does not change: the directions
+ * are copied, since segments may still come. */
 static void
 make_entry(const smcr_figure_maker_t *maker, void *made, const void *source)
 {

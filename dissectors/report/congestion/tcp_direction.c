@@ -508,7 +508,8 @@ is_copy_of(const smcr_congestion_tcp_recent_t *before,
            is_copy_by_timestamp(before, reverse, segment);
 }
 
-/* Keeps a segment for the comparison with later segments. */
+/* Keeps a segment for the comparison with later segments, in the place of the oldest one if
+ * SMCR_CONGESTION_TCP_RECENT segments are kept. */
 static void
 keep_recent(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
             smcr_congestion_tcp_recent_t segment)

@@ -54,7 +54,8 @@ new_replacement(smcr_figure_names_t *names, name_kind_t kind)
     }
 }
 
-/* Returns the replacement of a text. */
+/* Returns the replacement of a text. Equal texts have the same replacement in the whole report, so
+ * that a reader can still recognise a host. */
 static const char *
 replacement_of(smcr_figure_names_t *names, const char *text, name_kind_t kind)
 {

@@ -58,7 +58,8 @@ typedef struct {
     wmem_allocator_t *scope; /* memory pool that owns the report and the lines */
 } batch_t;
 
-/* Returns a line of this kind, without figures. */
+/* Returns a line of this kind, without figures. The time of the line is that of the last frame so
+ * far. */
 static smcr_entry_line_t
 new_line(const batch_t *batch, smcr_figure_line_kind_t kind)
 {

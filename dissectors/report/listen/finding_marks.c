@@ -202,7 +202,9 @@ collect_frame(packet_info *pinfo)
     smcr_collection_take(collected, SMCR_COLLECTION_FRAME, pinfo, NULL);
 }
 
-/* Called by Wireshark after all other dissectors of the frame. */
+/* Called by Wireshark after all other dissectors of the frame. The first pass collects the frame.
+ * Later passes show the findings of the frame, if there are any findings. Else records that nobody
+ * reads any more may be forgotten. */
 static int
 dissect_frame_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {

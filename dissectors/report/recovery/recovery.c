@@ -213,7 +213,7 @@ late_by(smcr_when_t gap, smcr_when_t late)
 
 /* ---- requests ---- */
 
-/* Keeps the gap before the request. */
+/* Keeps the gap before the request, in the place of the oldest one, which is counted now. */
 static void
 add_gap(smcr_recovery_t *rare, const smcr_recovery_request_t *request)
 {

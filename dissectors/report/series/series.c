@@ -229,7 +229,8 @@ count_acknowledged(const smcr_series_direction_t *direction)
     return 0;
 }
 
-/* Adds the acknowledgements that packets of the direction have got. */
+/* Adds the acknowledgements that packets of the direction have got, the oldest packet first. The
+ * packets up to the last acknowledged one wait no more. */
 static void
 add_acknowledged(smcr_series_direction_t *direction)
 {
@@ -262,7 +263,8 @@ lose_missing(smcr_series_direction_t *own, smcr_series_direction_t *other, smcr_
     settle_lines(other);
 }
 
-/* Lets the packet wait for its acknowledgement. */
+/* Lets the packet wait for its acknowledgement. If SMCR_SERIES_PENDING packets wait already, the
+ * oldest one waits no more, and its acknowledgement is not drawn. */
 static void
 await_ack(smcr_series_direction_t *direction, const smcr_place_t *place, uint64_t end)
 {

@@ -39,7 +39,8 @@ static const char *const texts[KINDS] = {
 /* The times of a report, by kind. NULL: no sample. */
 typedef smcr_distribution_t *all_times_t[KINDS];
 
-/* Returns the kind of the answers that the writer of a direction gets: its reader's. */
+/* Returns the kind of the times in which the reader of a direction answers its writer. If it is not
+ * known which end is the client, returns ANSWER_OF_EITHER. */
 static times_kind_t
 kind_of_answers(const smcr_entry_connection_t *conn, bool to_server)
 {
@@ -48,7 +49,8 @@ kind_of_answers(const smcr_entry_connection_t *conn, bool to_server)
     return to_server ? ANSWER_OF_SERVER : ANSWER_OF_CLIENT;
 }
 
-/* Adds the times of a connection. */
+/* Adds the times of a connection: of its setup, and of both directions. A name in OF_DIRECTION is
+ * both a member of the direction and, after "OF_", a kind. */
 static void
 add_connection(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
@@ -63,7 +65,8 @@ add_connection(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_conne
     }
 }
 
-/* Adds the times of a flow. */
+/* Adds the times of a flow. A name in OF_FLOW is both a member of the flow and, after "OF_", a
+ * kind; a name in OF_RECOVERY is a member of `recovery`, which not every flow has. */
 static void
 add_flow(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_rdma_t *flow)
 {

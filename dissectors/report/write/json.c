@@ -612,7 +612,8 @@ write_summary(writer_t *writer, const void *entry, const smcr_figure_description
 
 /* ---- entries ---- */
 
-/* Writes name and value of a member. */
+/* Writes name and value of a member. In a line, the member may have another name than in the
+ * report (smcr_json_line_name()). */
 static void
 write_named(writer_t *writer, const smcr_figure_member_t *member, const void *entry,
             const smcr_figure_description_t *description)
@@ -787,7 +788,8 @@ write_path(writer_t *writer, const void *entry, const smcr_figure_description_t 
         write_member(writer, member, value);
 }
 
-/* Writes the rows of a table. */
+/* Writes the rows of a table. A row has a value for each path, in the order of the paths: readers
+ * find the values by the names in `columns`. */
 static void
 write_rows(writer_t *writer, const smcr_json_table_t *table)
 {

@@ -316,7 +316,8 @@ begin(smcr_collect_t *all)
 
 /* ---- taking ---- */
 
-/* Counts a frame. Called after all packets of the frame. */
+/* Counts a frame. Called after all packets of the frame, so that each of its expert items has its
+ * connection before smcr_collect_notices_end_frame() counts the items. */
 static void
 take_frame(smcr_collect_t *all, const packet_info *pinfo)
 {

@@ -77,7 +77,8 @@ is_tcp_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
            smcr_collect_tcp_flows_facts(collection, conn->tcp_stream);
 }
 
-/* Returns the half of RoCE. */
+/* Returns the half of RoCE. The figures are opened first, since the times of the closes are in
+ * their packed part. */
 static half_t
 roce_half_of(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
@@ -306,7 +307,8 @@ find_partner(const pairing_t *pairing, half_t *roce)
     return end_together(roce, &tcp, &own) || is_only_choice(roce, &tcp, &own) ? tcp.nearest : NULL;
 }
 
-/* Makes two halves each other's partners. */
+/* Makes two halves each other's partners, and notes which side is the client. The halves last as
+ * long as the pairing; the report reads the partners of their figures (`counted`). */
 static void
 pair_up(half_t *roce, half_t *tcp)
 {
