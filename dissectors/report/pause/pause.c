@@ -696,7 +696,8 @@ report_runs(const smcr_pauses_t *pauses, const lane_t *lane, smcr_entry_pause_t 
         pause->paused_most_s += interval->paused_most_s;
 }
 
-/* Adds the entry of a class of a port. `number`: place of the class in the port's lanes. */
+/* Adds the entry of a class of a port. `number`: place of the class in the port's lanes. Only with
+ * the speed of the link (`speed`) the sum of the pauses is exact; else it is an upper bound. */
 static void
 report_lane(const smcr_pauses_t *pauses, const port_t *port, unsigned number,
             smcr_figure_list_t *list, wmem_allocator_t *scope)

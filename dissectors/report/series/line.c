@@ -19,7 +19,9 @@ end_of(const smcr_series_bucket_t *bucket)
     return MAX(bucket->low.when.time, bucket->high.when.time);
 }
 
-/* Adds the points of `next` to `bucket`, which comes before it. */
+/* Adds the points of `next` to `bucket`, which comes before it. The bucket stays after a hole if it
+ * was; a hole between the two is not drawn any more (`after_hole`): it is shorter than the width of
+ * the line. */
 static void
 join(smcr_series_bucket_t *bucket, const smcr_series_bucket_t *next)
 {

@@ -362,7 +362,8 @@ compare_clc(const void *one, const void *other, void *type)
     return frame < other_frame ? -1 : frame > other_frame;
 }
 
-/* Returns pointers to the halves, sorted. */
+/* Returns pointers to the halves, sorted by `compare`, which gets `by` as its last argument. The
+ * halves stay where they are, since partners point to them. */
 static half_t **
 sort_halves(const halves_t *halves, GCompareDataFunc compare, int by, wmem_allocator_t *scope)
 {
