@@ -83,8 +83,9 @@ typedef struct {
 /* One of the last segments, with which a new segment is compared to find duplicates. */
 typedef struct {
     uint64_t time;     /* time of the segment, nanoseconds since 1970 */
-    uint64_t identity; /* hash of the header members that are equal only in duplicates of the
-                          segment; 0: there is no such hash, so duplicates cannot be found */
+    uint64_t identity; /* hash of the header members that are equal in duplicates of the segment,
+                          and differ in most other segments; 0: there is no such hash, so a
+                          comparison with this segment finds no duplicates */
     uint64_t requests; /* `requests` of the peer when the segment came */
     uint32_t place;    /* capture point of the segment */
 } smcr_congestion_tcp_recent_t;

@@ -427,9 +427,9 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
 
 /* ---- duplicates made by the network or by the capture ---- */
 
-/* Returns a hash of the numbers that are equal in a segment and its duplicates, and differ in any
- * other segment; 0: there is no such hash. A retransmission differs in the identification of IPv4,
- * or in the time stamp. If a segment has no identification and no time stamp, the hash includes
+/* Returns a hash of the numbers that are equal in a segment and its duplicates, and differ in most
+ * other segments (is_copy_of() decides); 0: there is no such hash. A retransmission mostly differs
+ * in the identification of IPv4, or in the time stamp. If a segment has neither, the hash includes
  * `heard`: how many packets the other side has sent. A duplicate comes before the other side's next
  * packet. An acknowledgement without data, identification and time stamp equals the next such
  * acknowledgement, so it has no hash. */

@@ -82,7 +82,7 @@ smcr_figure_delete_reason_of(uint32_t code)
 /* ---- distributions ---- */
 
 /* Adds all measurements of `other` to `*distribution`; NULL is a distribution without measurements.
- * The result is a copy, so that `other` never changes. */
+ * If `*distribution` is NULL, it becomes a copy of `other`, so that `other` never changes later. */
 static void
 join_distribution(smcr_distribution_t **distribution, const smcr_distribution_t *other,
                   wmem_allocator_t *scope)

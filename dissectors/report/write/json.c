@@ -283,8 +283,9 @@ write_shortest(writer_t *writer, double number)
 }
 
 /* Writes a distribution of a line, which has at least one value. If there is only one value, the
- * sum shows it, so smallest value, largest value and bucket are not written. Quantiles are never
- * written, since they follow from the buckets. */
+ * sum shows it, so smallest value, largest value and bucket are not written. Smallest and largest
+ * value are also left out if they are not known. Quantiles are never written, since they follow
+ * from the buckets. */
 static void
 write_line_spread(writer_t *writer, const smcr_distribution_t *spread, spread_form_t form)
 {

@@ -165,9 +165,9 @@ bounds_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_tab
     return strcmp(least, most) == 0 ? least : range_text(scope, least, most);
 }
 
-/* Returns the text of a cell. Kind NUMBER (an index, a frame): the digits, "?" if it is not known.
- * Other kinds: "-" for zero, "?" if the value is not known, "n/a" if the row cannot have one, a
- * range if only its bounds are known (bounds_text()). */
+/* Returns the text of a cell: "?" if its value is not known, "n/a" if the row cannot have one. Kind
+ * TEXT: the text. Kind NUMBER (an index, a frame): the digits. Other kinds: "-" for zero, and a
+ * range if only the bounds of the value are known (bounds_text()). */
 static const char *
 text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {
