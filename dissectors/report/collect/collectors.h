@@ -295,8 +295,9 @@ void smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocat
 void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_collect_flow_times_t *from);
 
-/* Fills in the durations of the entry: retransmission, waits after RNR NAKs, silence. Memory is
- * allocated in `scope`. */
+/* Adds to the durations of the entry: retransmission, waits after RNR NAKs, silence. Fills in the
+ * counts of long silences, the longest silence, and the first retransmission outside of long
+ * silences. Memory is allocated in `scope`. */
 void smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                                   wmem_allocator_t *scope);
 

@@ -175,7 +175,8 @@ reset(void *listener)
 /* ---- beginning and end ---- */
 
 /* Registers the listener of one tap. Returns true if Wireshark has registered it; else `*error` is
- * set to the message. The listener on the tap `frame` resets and draws for all four listeners. */
+ * set to the message. The listener on the tap `frame` resets and draws for all four listeners. If a
+ * statistic selects the frames, it only resets, and selection_t.drawer draws. */
 static bool
 listen(smcr_listeners_t *listeners, smcr_collection_tap_t tap, char **error)
 {

@@ -295,7 +295,8 @@ tally_text(wmem_allocator_t *scope, const smcr_figure_tally_t *tally)
     return text;
 }
 
-/* Returns the DSCPs of the flow's packets of all kinds, or their VLAN priorities, as text. */
+/* Returns the DSCPs of the flow's packets of all kinds, or their VLAN priorities, as text; NULL if
+ * there are none. */
 static const char *
 classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, bool is_dscp)
 {

@@ -67,8 +67,8 @@ write_capture(const smcr_text_page_t *page)
 
 /* ---- findings ---- */
 
-/* Returns the frame and its time since the first frame, as in Wireshark's column Time: "frame 4,
- * 0.000123 s"; "" for frame 0. */
+/* Returns the frame and its time since the earliest frame: "frame 4, 0.000123 s"; "" for frame 0.
+ * Wireshark's column Time shows the same time, unless a later frame is the earliest one. */
 static const char *
 when_of(const smcr_text_page_t *page, const smcr_when_t *when)
 {

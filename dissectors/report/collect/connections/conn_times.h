@@ -34,8 +34,8 @@ typedef struct {
                                   (note_unasked()) */
     smcr_collect_closing_t ended;   /* messages that close or abort the connection */
     smcr_collect_closing_t aborted; /* messages that abort the connection */
-    uint32_t sending_done; /* first captured message with the flag sending done that does not end
-                              the connection; 0: none */
+    uint32_t sending_done; /* frame of the first captured message with the flag sending done, unless
+                              the writer has ended the connection with it or before; 0: none */
     uint32_t next_seq; /* sequence number that follows the writer's last new CDC message, from 1 to
                           65536; 0: no message was captured so far */
 } smcr_collect_writer_times_t;

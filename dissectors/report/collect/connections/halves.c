@@ -250,7 +250,8 @@ add_candidate(candidates_t *found, half_t *other, uint64_t distance)
         found->second = MIN(found->second, distance);
 }
 
-/* Returns the candidates for `half`: halves of the other kind that have no partner. */
+/* Returns the candidates for `half`: halves of the other kind that have no partner, and that may be
+ * one connection with `half` (may_be_one()). */
 static candidates_t
 find_candidates(const pairing_t *pairing, half_t *half)
 {
