@@ -258,8 +258,8 @@ typedef struct {
     uint64_t long_silences; /* number of long silences that have ended
                                (SMCR_COLLECT_LONG_SILENCE) */
     uint64_t long_repeated; /* number of packets that were retransmitted in the long silences */
-    wmem_array_t *long_ones; /* long silences that have ended; element
-                                smcr_collect_long_silence_t; NULL: none */
+    wmem_array_t *long_ones; /* long silences that have ended, in the order of their frames; element
+                                smcr_collect_long_silence_t; NULL: none has ended */
     smcr_when_t outside;    /* first retransmission that is neither in a long silence nor in
                                `silent`; frame 0: none */
 } smcr_collect_flow_times_t;
@@ -289,7 +289,7 @@ bool smcr_collect_flow_times_was_silent(const smcr_collect_flow_times_t *times, 
 void smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_when_t when, const smcr_tap_t *packet);
 
-/* Moves the times of `from` to `times`, and clears `from`. Only `long_frames` also stay in `from`.
+/* Moves the times of `from` to `times`, and clears `from`. Only `long_ones` also stay in `from`.
  * Called when the report is made, if the state has found that `from`, counted as a flow of no link,
  * is the flow of a link. */
 void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,

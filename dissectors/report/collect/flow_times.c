@@ -304,7 +304,8 @@ is_in_past_silence(const smcr_collect_flow_times_t *times, uint32_t frame)
     return false;
 }
 
-/* Looks at the silence that has not ended, and at the last long one that has. */
+/* Looks at the silence that has not ended, and at the last long one that has: the list is in the
+ * order of frames. */
 bool
 smcr_collect_flow_times_was_silent(const smcr_collect_flow_times_t *times, uint32_t frame)
 {
@@ -351,6 +352,30 @@ smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection, const sm
            is_in_silence_of(collection, &link->qp[1], frame);
 }
 
+/* Compares two long silences for sorting, by the frame of their last retransmission. */
+static int
+by_last_frame(const void *one, const void *other)
+{
+    uint32_t last = ((const smcr_collect_long_silence_t *)one)->time.end.frame;
+    uint32_t other_last = ((const smcr_collect_long_silence_t *)other)->time.end.frame;
+
+    return last < other_last ? -1 : last > other_last;
+}
+
+/* Adds the long silences of `from`, which stay there, too, since expert items name
+ * the flow of their time. The list stays in the order of frames:
+ * smcr_collect_flow_times_was_silent() looks at its last element only. */
+static void
+add_long_ones(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, wmem_array_t *from)
+{
+    if (!from)
+        return;
+    if (!times->long_ones)
+        times->long_ones = wmem_array_new(scope, sizeof(smcr_collect_long_silence_t));
+    wmem_array_append(times->long_ones, wmem_array_get_raw(from), wmem_array_get_count(from));
+    wmem_array_sort(times->long_ones, by_last_frame);
+}
+
 /* The silence of `from` ends with its last retransmission: later packets belong to the link's
  * flow. */
 void
@@ -365,14 +390,10 @@ smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t 
     times->long_silences += from->long_silences;
     times->long_repeated += from->long_repeated;
     note_outside(times, from->outside);
-    wmem_array_t *moved = from->long_ones;
-    if (moved && times->long_ones)
-        wmem_array_append(times->long_ones, wmem_array_get_raw(moved),
-                          wmem_array_get_count(moved));
-    else if (moved)
-        times->long_ones = moved;
+    wmem_array_t *ended = from->long_ones;
+    add_long_ones(times, scope, ended);
     memset(from, 0, sizeof *from);
-    from->long_ones = moved; /* expert items name the flow of their time */
+    from->long_ones = ended;
 }
 
 /* Returns the entry of a silence, allocated in `scope`. */

@@ -11,7 +11,8 @@
  * the end: there are more than those that are named. */
 void smcr_text_write_translations(const smcr_text_page_t *page);
 
-/* Writes a line with the classes of RDMA packets, if any of them has a class. */
+/* Writes a line with the classes of RDMA packets, if any of them has another class than the default
+ * one. */
 void smcr_text_write_classes(const smcr_text_page_t *page);
 
 /* Writes a line about marks over time, the pace of CNPs, and the rates before and after them. */

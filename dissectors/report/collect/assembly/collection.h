@@ -20,7 +20,8 @@ typedef struct smcr_collection smcr_collection_t;
 smcr_collection_t *smcr_collection_new(bool keeps_frames);
 void smcr_collection_free(smcr_collection_t *collection);
 
-/* Lets the collection let go of connections after their end. Called before the first frame. */
+/* From now on, the collection may let go of connections after their end
+ * (smcr_collection_let_go()). Called before the first frame. */
 void smcr_collection_begin_letting_go(smcr_collection_t *collection);
 
 /* Makes the collection take its packets into `series`, too, which is emptied with the collection.

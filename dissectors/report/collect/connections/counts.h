@@ -339,8 +339,9 @@ void smcr_collect_conn_fill_close(smcr_entry_connection_t *entry,
  * 3. no other connection shares the RMB element or the alert token that these packets name. */
 bool smcr_collect_conn_is_captured(const smcr_collect_conn_stats_t *counted, int sender);
 
-/* Fills in a direction of a connection over RDMA. `is_part`: the last messages of the connection
- * may be missing. */
+/* Fills in a direction of a connection over RDMA. If the direction is not captured
+ * (smcr_collect_conn_is_captured()), no figure is known. `is_part`: the last messages of the
+ * connection may be missing. `sender`: side that sends the direction. */
 void smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
                                       const smcr_collect_conn_stats_t *counted, bool is_part,
                                       int sender);
