@@ -93,7 +93,7 @@ test_pauses_stay_empty(void)
     g_assert_true(has(&line, pause + POINTS / 2, POINTS / 2));
 }
 
-/* A point before the last one is not added: the clock went back. */
+/* A point before the last one is not added: the clock went back. So it does not end a hole. */
 static void
 test_clock_goes_back(void)
 {
@@ -104,6 +104,11 @@ test_clock_goes_back(void)
     smcr_series_line_add(&line, scope, at(10, 3));
     g_assert_cmpuint(count(&line), ==, 2);
     g_assert_cmpuint(smcr_series_line_last(&line), ==, 3);
+    line.is_lost = true;
+    smcr_series_line_add(&line, scope, at(9, 4));
+    g_assert_true(line.is_lost);
+    smcr_series_line_add(&line, scope, at(20, 5));
+    g_assert_true(!line.is_lost && line.buckets[line.length - 1].after_hole);
 }
 
 /* Of the times without points since a packet, the longest one is the unknown one. */

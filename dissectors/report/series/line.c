@@ -72,9 +72,9 @@ smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope, smcr_ser
 {
     const smcr_series_bucket_t one = {point, point, 1, line->is_lost && line->length};
 
-    line->is_lost = false;
     if (line->length && point.when.time < end_of(&line->buckets[line->length - 1]))
-        return;
+        return; /* `is_lost` stays: this point does not show how the line goes on */
+    line->is_lost = false;
     if (line->length &&
         point.when.time - begin_of(&line->buckets[line->length - 1]) <= line->width) {
         join(&line->buckets[line->length - 1], &one);
