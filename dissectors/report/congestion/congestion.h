@@ -116,7 +116,8 @@ typedef struct {
     smcr_congestion_tcp_newest_t newest_segment; /* segment that ends at `next_seq` */
     uint64_t acked;               /* highest acknowledgement number that the peer has sent; after a
                                      number farther away than TCP's largest window, that number */
-    uint64_t first_acked;         /* first acknowledgement number of the peer, likewise */
+    uint64_t first_acked;         /* first acknowledgement number that the peer has sent; after a
+                                     number farther away than TCP's largest window, that number */
     uint64_t tsval;               /* highest TSval that was sent in this direction */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */
     smcr_ranges_t captured;       /* sequence numbers of bytes that were captured */

@@ -239,12 +239,14 @@ const smcr_collect_link_flows_t *smcr_collect_link_flows_take(smcr_collect_t *co
                                                               const smcr_tap_t *packet,
                                                               smcr_when_t when);
 
-/* Returns how long retransmissions may have held up the connection at most, nanoseconds, while it
- * was open: up to the acknowledgements of the first requests on its link, since packets from before
- * the capture may have been retransmitted; from the first transmission of each retransmitted packet
- * of the link to its retransmission; and as long as missing packets of the link may have been
- * retransmitted. SMCR_FIGURE_UNKNOWN: not known, since packets of the link may be missing at its
- * end or are out of order, or the connection has used several links. */
+/* Returns an upper bound of the time for which retransmissions may have held up the connection
+ * while it was open, nanoseconds. The bound is the sum of three times:
+ * 1. from the begin of the connection to the acknowledgements of the first requests on its link,
+ *    since packets from before the capture may have been retransmitted;
+ * 2. from the first transmission of each retransmitted packet of the link to its retransmission;
+ * 3. the times in which missing packets of the link may have been retransmitted.
+ * SMCR_FIGURE_UNKNOWN: packets of the link may be missing at its end or are out of order, or the
+ * connection has used several links. */
 uint64_t smcr_collect_link_flows_retransmission_most(const smcr_collect_t *collection,
                                                      const smcr_collect_conn_stats_t *counted);
 
