@@ -6,6 +6,7 @@
 #include "traffic.h"
 
 #include "state/model/socket.h"
+#include "state/rules/memory.h"
 
 static smcr_conn_t *
 new_conn(capture_t *capture, smcr_lgr_t *lgr)
@@ -181,6 +182,25 @@ test_forgotten_places(void)
     smcr_record_free_parts(capture.state, conn);
     g_assert_true(smcr_state_alloc0(capture.state, sizeof *place) == place);
     g_assert_true(smcr_state_alloc0(capture.state, sizeof *ack) == ack);
+    capture_close(&capture);
+}
+
+/* The rules keep the offer of a Proposal with its EIDs. It is freed with the connection. */
+static void
+test_freed_offer(void)
+{
+    enum { EIDS = 8 };
+    const size_t size = sizeof(smcr_rules_offer_t) + EIDS * sizeof(uint32_t);
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = smcr_conn_new(capture.state);
+    const smcr_arrival_t arrival = {.state = capture.state};
+    smcr_rules_conn_t *kept = smcr_rules_conn(&arrival, conn);
+    smcr_rules_offer_t *offer = kept->offer = smcr_state_alloc0(capture.state, size);
+    offer->eid_count = EIDS;
+    smcr_rules_free_conn(capture.state, conn);
+    g_assert_true(smcr_state_alloc0(capture.state, size) == offer);
     capture_close(&capture);
 }
 
@@ -458,6 +478,7 @@ main(int argc, char **argv)
         g_free(path);
     }
     g_test_add_func("/conn/forgotten-places", test_forgotten_places);
+    g_test_add_func("/conn/freed-offer", test_freed_offer);
     g_test_add_func("/conn/history-of-deleted-link", test_history_of_deleted_link);
     g_test_add_func("/conn/sockets", test_sockets);
     g_test_add_func("/conn/mirrors", test_mirrors);

@@ -453,7 +453,7 @@ free_kept(smcr_state_t *state, smcr_rules_conn_t *kept)
 }
 
 /* `rules` points to all that the rules keep of a connection. A new member that is allocated has to
- * be freed here. */
+ * be freed here. Not freed are times of urgent answers, which are rare. */
 void
 smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn)
 {
@@ -470,6 +470,9 @@ smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn)
     }
     if (!kept)
         return;
+    if (kept->offer)
+        smcr_state_free(state, kept->offer,
+                        sizeof *kept->offer + kept->offer->eid_count * sizeof *kept->offer->eid);
     smcr_state_free(state, kept->reuse, sizeof *kept->reuse);
     free_kept(state, kept);
 }

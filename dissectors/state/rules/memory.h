@@ -105,7 +105,7 @@ typedef struct {
 /* What the rules remember of a connection. */
 typedef struct smcr_rules_conn {
     uint8_t proposed_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: not known */
-    const smcr_rules_offer_t *offer;    /* offer of the Proposal; NULL: the Proposal has no SMCv2
+    smcr_rules_offer_t *offer;          /* offer of the Proposal; NULL: the Proposal has no SMCv2
                                            extension */
     smcr_rules_reuse_t *reuse;          /* first reuse of an element or token of this connection;
                                            NULL: none */

@@ -173,7 +173,7 @@ terms_of(const smcr_clc_accept_t *accept)
 /* The offer in the SMCv2 extension of a Proposal. A Proposal with more EIDs than allowed is kept as
  * an offer without EIDs. A limit of connections that is lower than allowed is kept as 0, which
  * means not known. */
-static const smcr_rules_offer_t *
+static smcr_rules_offer_t *
 make_offer(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 {
     unsigned eids = proposal->eid_count <= SMCR_CLC_COUNT_MAX ? proposal->eids_kept : 0;
