@@ -19,7 +19,8 @@ typedef struct {
     uint32_t psn;   /* PSN of the last packet, 24 bits */
     uint8_t opcode; /* opcode of the last packet */
     uint16_t id;    /* identification of the last packet */
-    bool started;   /* there has been a packet with an identification */
+    bool started;   /* a packet with an IPv4 identification has come, so the members above are
+                       set */
     bool differ;    /* two successive packets had different identifications */
     bool same;      /* two successive packets had the same identification, though their PSNs or
                        opcodes differ */

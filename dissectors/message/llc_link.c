@@ -51,12 +51,13 @@ static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
     KEEP(hf_smcr_psn, BODY(at + 21), 3, smcr_llc_t, u.add_link.psn), \
     KEEP_RESERVED(BODY(at + 24), SMCR_LLC_LENGTH - (at + 24), smcr_llc_t, u.add_link.credits)
 
-/* A.3.2 figure 32 */
+/* ADD LINK as figure 32 of RFC 7609 (A.3.2) has it, without the two reserved bytes of Linux */
 SMCR_LAYOUT(add_link_rfc, "ADD LINK of figure 32", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     ADD_LINK_ROWS(10));
 
-/* net/smc/smc_llc.c: struct smc_llc_msg_add_link, the layout that peers really send */
+/* ADD LINK as Linux sends it: struct smc_llc_msg_add_link in net/smc/smc_llc.c, with two reserved
+ * bytes more than in figure 32 */
 SMCR_LAYOUT(add_link, "ADD LINK", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     SHOW(hf_smcr_reserved, BODY(10), 2),

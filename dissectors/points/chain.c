@@ -37,8 +37,9 @@ typedef struct {
 
 /* ---- time ---- */
 
-/* The offset between two clocks depends on the time by the first clock. So the first step, with the
- * time by the second clock, gives a time near it, and the second step uses this time. */
+/* The offset between two clocks depends on the time by the first clock, which is not known yet. So
+ * the time is converted twice. The first conversion uses the time by the second clock instead. The
+ * second conversion uses the result of the first one. */
 uint64_t
 smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time)
 {
@@ -401,7 +402,7 @@ add_observed(const grouping_t *grouping, smcr_transmission_t *transmission,
 }
 
 /* Returns how far apart the times of one transmission at two points may be, nanoseconds: twice the
- * usual delay, plus a millisecond, plus twice the error of each clock's offset. */
+ * longer usual delay, plus a millisecond, plus twice the error of each clock's offset. */
 static uint64_t
 widest(const smcr_chain_t *chain)
 {
@@ -756,7 +757,7 @@ smcr_chain_passing_time(const smcr_chain_t *chain, const smcr_transmission_t *tr
     return transmission->time + (position == end ? (uint64_t)chain->usual[is_back] : 0);
 }
 
-/* Returns the flow of a transmission; smcr_sorted_key_t. */
+/* Returns the flow of a transmission. A function of type smcr_sorted_key_t. */
 static uint64_t
 flow_of(const void *transmissions, uint32_t index)
 {

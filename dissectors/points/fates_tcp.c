@@ -22,7 +22,8 @@
 #include "fates_tcp.h"
 
 /* Nanoseconds. If an acknowledgement passed the point next to the sender at least this time before
- * a retransmission, the sender would have known it: it was lost. */
+ * a retransmission, the sender would have received the acknowledgement. So the acknowledgement was
+ * lost. */
 #define TIME_TO_REACT (5 * SMCR_TIME_MILLISECOND)
 
 /* Nanoseconds. A host may send a segment with an old time stamp although a newer segment has
@@ -214,7 +215,7 @@ collect_ranges(flow_t *flow)
 
 /* ---- which answer acknowledges a range ---- */
 
-/* Returns the begin of a range; smcr_sorted_key_t. */
+/* Returns the begin of a range. A function of type smcr_sorted_key_t. */
 static uint64_t
 begin_of(const void *ranges, uint32_t index)
 {
@@ -350,7 +351,7 @@ find_fastest(flow_t *flow)
 
 /* ---- the fate of a range's transmissions ---- */
 
-/* Returns the time of an answer; smcr_sorted_key_t. */
+/* Returns the time of an answer. A function of type smcr_sorted_key_t. */
 static uint64_t
 time_of(const void *answers, uint32_t index)
 {

@@ -87,7 +87,7 @@ smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
     g_array_free(all, TRUE);
 }
 
-/* Returns the frame of an observation; smcr_sorted_key_t. */
+/* Returns the frame of an observation. A function of type smcr_sorted_key_t. */
 static uint64_t
 frame_of(const void *observed, uint32_t index)
 {

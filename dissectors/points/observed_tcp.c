@@ -245,7 +245,7 @@ find_cuts(cutting_t *cutting)
     g_free(near);
 }
 
-/* Returns the sequence number of a cut; smcr_sorted_key_t. */
+/* Returns the sequence number of a cut. A function of type smcr_sorted_key_t. */
 static uint64_t
 number_of(const void *cuts, uint32_t index)
 {

@@ -481,9 +481,10 @@ find_cm_rejects(smcr_finder_t *finder)
                     notice.count > 1 ? "; first one: " : ": ", notice.reason);
 }
 
-/* Whether the flow shows that the host which sends `messages` of RDMA-CM got an answer, or may have
- * got one: a packet of the other host to it; or data of its own to the other host, so that they are
- * connected, and the capture has one direction only. Queue pair 1 receives no data. */
+/* Whether the flow shows that the host which sends the RDMA-CM messages `messages` got an answer,
+ * or may have got one. There are two cases: 1. the flow leads from the other host to this host; 2.
+ * the flow carries data from this host to the other host. In case 2 the hosts are connected, and
+ * the capture may have one direction only. Queue pair 1 receives no data. */
 static bool
 shows_answer(const smcr_entry_rdma_t *flow, const smcr_figure_subject_t *messages)
 {

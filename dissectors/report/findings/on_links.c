@@ -249,8 +249,8 @@ is_use_of(const smcr_entry_conn_link_t *use, const smcr_entry_link_t *link)
     return use->number == link->number && from >= link->added_frame.frame && !was_deleted;
 }
 
-/* Returns the number of connections that moved away from the link, with target and interruption of
- * the moves. A connection that moved away several times counts once. */
+/* Returns how many connections moved away from the link, to which link, and for how long the moves
+ * interrupted them. A connection that moved away several times counts once. */
 static failover_t
 gather_moves(const link_place_t *place)
 {

@@ -85,7 +85,7 @@ needless_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return MIN(unproven, flow->recovery->needless + (twice > silent ? twice - silent : 0));
 }
 
-/* Returns the frame of an occurrence; smcr_sorted_key_t. */
+/* Returns the frame of an occurrence. A function of type smcr_sorted_key_t. */
 static uint64_t
 frame_of(const void *occurrences, uint32_t index)
 {

@@ -418,7 +418,8 @@ smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connectio
     return "smcr";
 }
 
-/* The number is the link's number on the wire (4.1), and not the index of the plugin. */
+/* `link` is the number that the messages have for the link (RFC 7609, 4.1), not an index that the
+ * plugin has given to it. */
 const char *
 smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t link)
 {

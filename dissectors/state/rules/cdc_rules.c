@@ -574,7 +574,7 @@ SMCR_RULES_CDC(check_flags)
 }
 
 /* The connection that uses the RMB element of `side` after `conn`, if the peer of `side` has sent a
- * CDC message on it. NULL: there is no such connection. */
+ * CDC message on that connection. NULL: there is no such connection. */
 static const smcr_conn_t *
 find_next_user(const smcr_conn_t *conn, int side)
 {
