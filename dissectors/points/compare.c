@@ -30,7 +30,8 @@ smcr_points_are_same(const smcr_points_segment_t *one, const smcr_points_segment
 typedef struct {
     const smcr_points_segment_t *segment; /* a segment between the two points */
     uint64_t lost;         /* number of transmissions that were lost */
-    uint64_t not_captured; /* number of those that one of the points did not capture */
+    uint64_t not_captured; /* number of transmissions that one of the points did not capture,
+                              although they passed it */
 } known_t;
 
 /* Returns what is proven between the two points of the segment. `all`: element known_t; there are

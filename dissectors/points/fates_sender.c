@@ -139,8 +139,8 @@ settle_data(const requester_t *sender, const data_t *data)
         data->transmission->fate = SMCR_FATE_RECEIVED;
 }
 
-/* Notes the highest PSN of the responses so far. If the sender still awaits a response with a lower
- * PSN than this one, it discards this one. */
+/* Notes the highest PSN of the responses so far. If the sender still awaits a response with a PSN
+ * lower than `psn`, it discards the response of `event`. */
 static void
 advance_data(requester_t *sender, const smcr_fates_event_t *event, smcr_psn_t psn)
 {

@@ -5,8 +5,8 @@
 
 #include "judge.h"
 
-/* Consecutive packets of a flow that one point does not have are one event if they are at least so
- * many. */
+/* This number or more of consecutive packets of a flow that one point does not have are one event
+ * (a burst). */
 #define BURST_LEAST 3
 
 /* A packet's excess is its delay minus the shortest delay. A packet is delayed only if its excess

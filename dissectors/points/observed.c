@@ -20,11 +20,11 @@
 #define SHARED_PART 4
 
 /* Equal packets at two interfaces may also be retransmissions: after the first link of a bond has
- * failed, the sender retransmits over the second one. If nothing in the packets tells the two cases
- * apart, two points show the same traffic under these conditions: ALIKE_LEAST equal packets or
- * more; three of ALIKE_PARTS packets of the point with fewer packets; and the two points show
- * packets in turn (TURNS_LEAST changes), or more equal packets than a sender has under way
- * (UNDER_WAY). */
+ * failed, the sender retransmits over the second one. If nothing in the packets distinguishes the
+ * two cases, two points show the same traffic under these conditions: ALIKE_LEAST equal packets or
+ * more; of the packets of the point with fewer packets, at least three in ALIKE_PARTS are equal;
+ * and the two points show packets in turn (TURNS_LEAST changes), or more equal packets than a
+ * sender has under way (UNDER_WAY). */
 #define ALIKE_LEAST 16
 #define ALIKE_PARTS 4
 #define TURNS_LEAST 8

@@ -1,6 +1,6 @@
-/* The packets that capture points have shown (observations), their flows and paths: the inner door
- * of this room. All observations of one packet at different points belong to one transmission
- * (chain.h).
+/* The packets that capture points have shown (observations), their flows and paths. Only files of
+ * this room include this header. All observations of one packet at different points belong to one
+ * transmission (chain.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -57,8 +57,8 @@ losses_of(const smcr_entry_connection_t *conn)
 
 /* Returns "; 12,000 bytes from the client not reported as read"; "" if there are none. The number
  * counts bytes of all connections with the property; the text says "in all" if there are several.
- * The text says "at least" if the bytes of one direction are not known, and no side if both sides
- * have lost bytes or the client's address is not known. */
+ * The text says "at least" if the bytes of one direction are not known. It names no side if both
+ * sides have lost bytes, or if the client's address is not known. */
 static const char *
 losses_text(const smcr_finder_t *finder, smcr_finding_property_t *has_property)
 {

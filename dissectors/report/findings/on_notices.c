@@ -308,7 +308,8 @@ smcr_finding_on_notices(smcr_finder_t *finder)
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
         if (severity_of(notice) <=
-            SMCR_FIGURE_INFO) /* severity 0: packets that a display filter selects */
+            SMCR_FIGURE_INFO) /* severity 0: the notice counts packets that a display filter
+                                 selects, and is no expert item */
             continue;
         const char *name = notice->filter + strlen(PREFIX);
         bool is_known = is_explained(finder, name) || is_joined_half(finder, name);

@@ -208,9 +208,9 @@ find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
                         way->from, way->to);
 }
 
-/* Adds the findings about each way between two capture points. Each rule is asked for each way:
- * smcr_finder_add() adds no finding whose count is 0. The rules do not depend on each other.
- * findings.c sorts the findings later. */
+/* Adds the findings about each way between two capture points. Each rule is called for each way,
+ * also for a way without trouble: smcr_finder_add() adds no finding whose count is 0. The rules do
+ * not depend on each other. findings.c sorts the findings later. */
 void
 smcr_finding_on_points(smcr_finder_t *finder)
 {

@@ -99,7 +99,7 @@ never_became_active(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow
     return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
 }
 
-/* A link that was active once is no dead end, however silent it is. */
+/* A flow of a link that was active at any time is no dead end, even if the link is silent now. */
 bool
 smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

@@ -55,8 +55,9 @@ bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_
 bool smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
- * the reverse flow, as far as senders are known. Returns false for a dead end, which another
- * finding reports, and under a display filter of the report. */
+ * the reverse flow, as far as senders are known. Returns false for a dead end
+ * (smcr_finding_flow_is_dead_end()), which another finding reports, and under a display filter of
+ * the report. */
 bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Returns the length of the longest IP packet that any flow between the hosts of `flow`, in its

@@ -490,7 +490,7 @@ SMCR_RULES_CLC(check_declined_late)
 /* ---- the table of checks ---- */
 
 static const struct {
-    smcr_rules_happening_t what;
+    smcr_rules_happening_t what; /* event for which `check` is called */
     void (*check)(const smcr_arrival_t *arrival, const smcr_exchange_message_t *message,
                   const smcr_rules_exchange_t *exchange);
 } checks[] = {
