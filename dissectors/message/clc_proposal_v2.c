@@ -332,9 +332,10 @@ is_v21_extension(tvbuff_t *tvb, unsigned start)
     return release_at < tvb_captured_length(tvb) && release_in(tvb, release_at);
 }
 
-/* Dissects the SMC-Dv2 extension. The offset of the SMC-Dv2 extension is in the SMCv2 extension,
- * which begins at `start`. Returns the number of bytes that the SMC-Dv2 extension should have by
- * its count; 0: there is no such extension, or it is not captured. */
+/* Dissects the SMC-Dv2 extension, or reports that it is missing although SMC-Dv2 is offered. The
+ * offset of the SMC-Dv2 extension is in the SMCv2 extension, which begins at `start`. Returns the
+ * number of bytes that the SMC-Dv2 extension should have by its count; 0: there is no such
+ * extension, or it is not captured. */
 static unsigned
 dissect_smcd_part(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                   smcr_clc_proposal_t *proposal, unsigned start)

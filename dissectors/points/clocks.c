@@ -196,7 +196,7 @@ drift_limit(const hulls_t *hulls, double inside, double far)
 }
 
 /* Fills in the line if there are samples of both directions. Returns false if no line fits between
- * the hulls. */
+ * the hulls. Bounds and error are rounded outwards, so that the true offset stays within them. */
 static bool
 find_between(const hulls_t *hulls, smcr_clock_line_t *line)
 {

@@ -34,8 +34,9 @@ typedef struct {
                               although they passed it */
 } known_t;
 
-/* Returns what is proven between the two points of the segment. `all`: element known_t; there are
- * few, since a file has at most SMCR_POINTS_MOST points. */
+/* Returns what is proven between the two points of the segment; adds zeros to `all` if it has
+ * nothing of these points yet. The pointer is valid until the next call. `all`: element known_t;
+ * there are few, since a file has at most SMCR_POINTS_MOST points. */
 static known_t *
 known_between(GArray *all, const smcr_points_segment_t *segment)
 {

@@ -101,6 +101,7 @@ compare_times(uint64_t time, uint32_t order, uint64_t other_time, uint32_t other
     return order < other_order ? -1 : order > other_order;
 }
 
+/* Compares parts for sorting: by the first sequence number, then by length, then by time. */
 static int
 compare_sent(const void *one, const void *other)
 {

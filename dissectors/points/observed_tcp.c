@@ -339,6 +339,8 @@ typedef struct {
     const smcr_observed_t *first; /* the first of them; set if `count` */
 } equal_parts_t;
 
+/* Compares indexes of observations for sorting, by identity. Equal parts then stand side by
+ * side. */
 static int
 compare_identities(const void *one, const void *other, void *context)
 {

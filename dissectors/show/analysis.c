@@ -350,8 +350,9 @@ show_announced(proto_tree *tree, const smcr_record_t *record)
         smcr_generated_uint64(tree, hf_smcr_cdc_urgent_offset, view->announced - 1);
 }
 
-/* Shows the number of announced bytes, the free space in the peer's buffer, and the writer's wait
- * for space that begins with the message. */
+/* Shows the number of announced bytes, and the writer's wait for space that begins with the
+ * message. Shows the unread bytes and the free space in the peer's buffer only if `heard` is true:
+ * otherwise messages of the reader may be missing. */
 static void
 show_sent(proto_tree *tree, const smcr_record_t *record, bool heard)
 {

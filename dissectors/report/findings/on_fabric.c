@@ -127,7 +127,7 @@ find_refused(smcr_finder_t *finder)
 /* ---- receive buffers ---- */
 
 /* Adds the RNR NAKs of the flow, and the packets of the reverse flow that were retransmitted after
- * RNR NAKs. */
+ * RNR NAKs, with the time of the slowest retransmitted message. */
 static void
 add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
              smcr_finding_trouble_t *trouble)

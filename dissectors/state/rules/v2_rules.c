@@ -192,7 +192,8 @@ make_offer(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
     return offer;
 }
 
-/* Remembers the offer of the Proposal. */
+/* Remembers byte 7 of the Proposal and, if the Proposal is not truncated by snaplen, its offer and
+ * peer ID. */
 SMCR_RULES_CLC(note_offer)
 {
     const smcr_clc_t *clc = message->clc;
