@@ -17,8 +17,9 @@ is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *packe
            (grounds.is_beyond_router && smcr_seen_has_other_limit(hop_limit, packet));
 }
 
-/* Whether `packet`, which looks like the earlier acknowledgement `ack`, is its second appearance in
- * a capture that has each packet twice. False for the third and later ones. */
+/* Whether `packet`, which looks like the earlier acknowledgement `ack`, is the second one of two
+ * captures of `ack`: the capture has each packet twice, and `packet` comes soon enough after `ack`.
+ * False if a copy of `ack` has already come. */
 static bool
 is_second_of_two(const smcr_response_ack_t *ack, const smcr_sent_t *packet,
                  smcr_response_grounds_t grounds)

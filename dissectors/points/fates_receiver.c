@@ -123,8 +123,8 @@ may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 /* Sets the fate of the earlier transmission of a PSN that is retransmitted now. `was_seen`: the
  * last point has the earlier transmission. A PSN that is acknowledged already is left alone. A step
  * back proves a loss of the PSN with which it begins, and, if the receiver was silent, of the PSN
- * that the receiver expects. It proves nothing of an accepted PSN if no request has asked for an
- * acknowledgement since. */
+ * that the receiver expects. A step back proves nothing of an accepted PSN if no request has asked
+ * for an acknowledgement since. */
 static void
 settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
 {

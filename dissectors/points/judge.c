@@ -338,9 +338,10 @@ continues_run(const smcr_judge_way_t *way, missing_run_t *run, uint32_t index)
     return true;
 }
 
-/* Decides the undecided transmissions of a run, and empties the run. If the second point does not
- * have BURST_LEAST consecutive transmissions of a flow or more, this was one event. So if one of
- * them was proven to be lost, and none not to be captured, all of them were lost. */
+/* Decides the undecided transmissions of a run, and empties the run. A run is the consecutive
+ * transmissions of a flow that the second point does not have. A run of BURST_LEAST or more is one
+ * event. So if one of them was proven to be lost, and none not to be captured, all of them were
+ * lost. */
 static void
 end_run(const smcr_judge_way_t *way, missing_run_t *run)
 {

@@ -563,7 +563,7 @@ has_slow_setup(const smcr_entry_connection_t *conn, bool by_path)
            is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s)) == by_path;
 }
 
-/* Returns "its TCP handshake took 507 ms": a slow path, or a slow host. */
+/* Returns "its TCP handshake took 507 ms". The cause is a slow path or a slow host. */
 static const char *
 slow_handshake_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
