@@ -300,7 +300,9 @@ show_version(const display_t *shown)
         smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_version);
 }
 
-/* Shows what the first pass has learned of the packet, as generated fields. */
+/* Shows what the first pass has learned of the packet, as generated fields. Raises an expert item
+ * for each of four faults: the kind is not known, the length of the header is only assumed, copies
+ * may have been forgotten, bytes before the packet are missing. */
 static void
 show_learned(const display_t *shown)
 {
@@ -403,7 +405,8 @@ begin_part(const display_t *shown, unsigned nth, unsigned at, smcr_packet_t *pac
     packet->roce.virtual_address = part->address;
 }
 
-/* Learns and shows the content: a message, or data in one or two parts. */
+/* Learns and shows the content: a message, or data in one or two parts. Each part is learned and
+ * shown as a packet of its own. */
 static void
 show_content(const display_t *shown)
 {

@@ -685,7 +685,9 @@ take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reque
     verdict->receiver_action = fate_of(flow, packet, verdict);
 }
 
-/* Takes in a request. `reverse_carried`: number of packets of the reverse flow so far. */
+/* Takes in a request. A copy is not taken in. Nor is a request with a wrong ICRC, unless its PSN is
+ * the next one: its PSN may be wrong. `reverse_carried`: number of packets of the reverse flow so
+ * far. */
 static void
 take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
              uint32_t reverse_carried, smcr_flow_verdict_t *verdict)

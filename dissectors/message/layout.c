@@ -86,7 +86,8 @@ read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_
     return integer_of(bytes, row->length, row->peer_order ? walk->peer_order : ENC_BIG_ENDIAN);
 }
 
-/* Stores the value of a row in the caller's struct, in the size of the member. */
+/* Stores the value of a row in the caller's struct, in the size of the member. Of a row with
+ * `first_byte_hf` only the first byte is stored. */
 static void
 keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes, void *keep)
 {

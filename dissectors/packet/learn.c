@@ -290,7 +290,8 @@ learn_counting(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arriva
     return found;
 }
 
-/* First pass: makes the record of the packet. Returns false if the packet gets no record. */
+/* First pass: makes the record of the packet. Returns false if the packet gets no record. The
+ * comparison of capture points comes first, since the state must not learn a copy as a packet. */
 static bool
 learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 {

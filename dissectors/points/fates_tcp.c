@@ -129,7 +129,8 @@ header_of(const smcr_chain_t *chain, const smcr_transmission_t *transmission)
     return &chain->points->segments[chain->points->observed[transmission->any].segment].tcp;
 }
 
-/* Collects what the flow has sent. Its transmissions are in the order of time. */
+/* Collects what the flow has sent, sorted by compare_sent(). Its transmissions come in the order of
+ * time, so each sequence number is unwrapped near the one before. */
 static void
 collect_sent(flow_t *flow, const smcr_chain_t *chain, uint32_t number, bool is_back)
 {

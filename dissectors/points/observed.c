@@ -520,7 +520,8 @@ typedef struct {
     uint8_t last_hop_limit;        /* hop limit of the observation of `last_time` */
 } alike_t;
 
-/* Counts the earlier observations with the flow and identity of the newest one. */
+/* Counts the earlier observations with the flow and identity of the newest one, among the last
+ * ALIKE_MOST of its bucket. */
 static alike_t
 count_alike(const smcr_points_t *points)
 {

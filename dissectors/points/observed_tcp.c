@@ -218,7 +218,8 @@ add_cuts(cutting_t *cutting, uint32_t flow, uint64_t from, uint32_t span)
     g_array_append_vals(*cuts, both, 2);
 }
 
-/* Unwraps the sequence numbers of all segments, and collects the cuts of all flows. */
+/* Unwraps the sequence numbers of all segments, each near the number before it in its flow.
+ * Collects the cuts of all flows: of each flow in ascending order, each cut once. */
 static void
 find_cuts(cutting_t *cutting)
 {

@@ -127,7 +127,10 @@ close_list(smcr_finder_t *finder, uint32_t most)
     return frames;
 }
 
-/* Calls all rules, and adds the first `most` findings to the report. */
+/* Calls all rules, and adds the first `most` findings to the report. Returns the frames of these
+ * findings. smcr_finding_on_notices() has to come last, since it makes no finding of what another
+ * finding explains. The order of the other calls decides between equal findings
+ * (compare_found()). */
 static wmem_array_t *
 find(smcr_entry_report_t *report, uint32_t most, const smcr_figure_notice_t *notices,
      uint32_t notice_count, wmem_allocator_t *scope)

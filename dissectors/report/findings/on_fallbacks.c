@@ -251,7 +251,8 @@ compare_groups(const void *one, const void *other)
     return a->first->fallback->frame.frame < b->first->fallback->frame.frame ? -1 : 1;
 }
 
-/* Makes one finding for all reasons from index `from` of `groups` on. */
+/* Makes one finding for all reasons from index `from` of `groups` on; none if there are no such
+ * reasons. */
 static void
 find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 {

@@ -367,7 +367,8 @@ append_line(GString *json, const smcr_series_line_t *line, uint64_t begin, uint6
     g_string_append(json, line->is_lost ? ",\"lost\":true}" : "}");
 }
 
-/* Appends the lines, or the marks, of a direction that have points: {name: line}. */
+/* Appends the lines, or the marks, of a direction: {name: line}. Lines without points are left
+ * out. */
 static void
 append_lines(GString *json, const smcr_series_line_t *all, const char *const *names, unsigned count,
              uint64_t begin)
