@@ -97,7 +97,7 @@ smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side)
     if (!acked || !owes_answer(asker, answerer) || is_held_up(answerer, acked->frame))
         return;
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
-    asker->pending_request = asker->last_write.frame;
+    asker->pending_request = asker->last_write;
 }
 
 /* Does not change the timeline. In doubt, the result has frame 0. */

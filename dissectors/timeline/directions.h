@@ -176,8 +176,8 @@ typedef struct {
                                        open gaps before the answer, decide whether this time may
                                        become `longest_answer`: no later request, and no earlier
                                        answer, may be missing */
-    uint32_t longest_request; /* frame of the last WRITE of the request of `longest_answer` */
-    uint32_t pending_request; /* frame of the last WRITE of the request of `pending_answer` */
+    smcr_when_t longest_request; /* last WRITE of the request of `longest_answer` */
+    smcr_when_t pending_request; /* last WRITE of the request of `pending_answer` */
     smcr_interval_t latest_message; /* longest time between the last WRITE before a CDC message and
                                        the message that announces its data, 10 ms or more; end frame
                                        0: none */

@@ -12,7 +12,7 @@ typedef struct {
     smcr_interval_division_t division; /* time of each part, and the longest stretches */
     smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer
                                        (`longest_answer` of smcr_timeline_writer_t) */
-    uint32_t longest_request;       /* last WRITE of the request of this answer: frame */
+    smcr_when_t longest_request;    /* last WRITE of the request of this answer */
     smcr_interval_t latest_message; /* longest time until data were announced (`latest_message` of
                                        smcr_timeline_writer_t) */
 } smcr_timeline_direction_t;

@@ -196,7 +196,7 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_time" DECIMAL(20,
         9), "lasted_s" DOUBLE, "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time" DECIMAL(20,
         9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer" VARCHAR, "kind"
-        VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "request_frame" UBIGINT)[], "end" STRUCT("by"
+        VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "request_time" DECIMAL(20, 9))[], "end" STRUCT("by"
         VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20,
         9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]),
         "to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets"
