@@ -146,6 +146,18 @@ class Chromium:
             features=[{"name": "prefers-color-scheme", "value": name}],
         )
 
+    @contextlib.contextmanager
+    def paper(self, width, height):
+        """Within this block, the window shows the page as it is printed on paper of this size,
+        pixels of CSS."""
+        self.size(width, height)
+        self.ask("Emulation.setEmulatedMedia", media="print")
+        self.run("dispatchEvent(new Event('beforeprint'))")
+        yield
+        self.run("dispatchEvent(new Event('afterprint'))")
+        self.ask("Emulation.setEmulatedMedia", media="")
+        self.size(WIDTH, HEIGHT)
+
     def print(self, path):
         """The page as PDF."""
         data = self.ask("Page.printToPDF", printBackground=False, preferCSSPageSize=True)["data"]

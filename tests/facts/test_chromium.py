@@ -262,6 +262,7 @@ def test_names_are_text_only(tshark, window, scratch):
 
 # ---- mouse and keys ----
 
+A4 = 1032, 703  # the part of a landscape sheet inside the margins, pixels of CSS
 TIME = "document.documentElement.dataset.time.split(' ').map(Number)"
 PLACE = """(() => {
     const {left, top, width, height} = document.querySelector(".u-over").getBoundingClientRect();
@@ -327,6 +328,9 @@ def test_mouse_and_keys(tshark, window, scratch):
     window.press(",")
     window.press("Enter")
     assert int(window.run(COPIED).rsplit(" ", 1)[1]) <= frame
+    with window.paper(*A4):
+        assert window.run("document.documentElement.scrollWidth") <= A4[0]
+        assert window.run("document.querySelector('canvas').offsetWidth") > A4[0] * 0.9
     assert window.complaints == []
     check_wait(tshark, window, scratch)
 

@@ -457,7 +457,7 @@ function table(name, list, columns, value, chosen = () => null, limits = () => n
         fill();
     });
     fill();
-    const whole = make("table", columns.length > 15 ? "wide" : "", make("thead", "", head), body);
+    const whole = make("table", [[15, "wide"], [20, "widest"]].filter(([most]) => columns.length > most).map(([, kind]) => kind).join(" "), make("thead", "", head), body);
     whole.dataset.list = name;
     const box = make("div", "", make("div", "scroll", whole), all);
     if (list.length > 10)
@@ -1402,7 +1402,7 @@ function listen() {
     addEventListener("beforeprint", () => {
         setTheme("light");
         for (const view of views)
-            view.resize(700);
+            view.resize(980);
     });
     addEventListener("afterprint", () => {
         setTheme(theme);
