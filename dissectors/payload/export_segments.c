@@ -1,9 +1,9 @@
 /* Exports connections as if they had stayed on TCP, for programs that know TCP only: File > Export
  * PDUs to File. Each packet that changes the byte stream becomes a segment. The data of a segment
- * are the new bytes of an RDMA WRITE. A segment acknowledges the bytes that a CDC message reports
- * as read. So the window is the size of the RMB element, in which these bytes are free again. The
- * end of a stream (RFC 7609 4.8) becomes FIN or RST. SYNs are copied from TCP, with the window
- * scale (RFC 7323) that the size needs.
+ * are the new bytes of an RDMA WRITE, or those of its retransmission. A segment acknowledges the
+ * bytes that a CDC message reports as read. So the window is the size of the RMB element, in which
+ * these bytes are free again. The end of a stream (RFC 7609 4.8) becomes FIN or RST. SYNs are
+ * copied from TCP, with the window scale (RFC 7323) that the size needs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -284,8 +284,9 @@ queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sen
 
 /* ---- segments of a packet ---- */
 
-/* Exports the new bytes of an RDMA WRITE packet as a segment. A packet without captured bytes
- * becomes a truncated segment, so that the cursors of TCP follow those of SMC-R. */
+/* Exports the new bytes of an RDMA WRITE packet as a segment, or a retransmission as a
+ * retransmission. A packet without captured bytes becomes a truncated segment, so that the cursors
+ * of TCP follow those of SMC-R. */
 static void
 queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
 {
@@ -293,8 +294,10 @@ queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
 
     if (!is_exported(record->conn) || record->direction < 0)
         return;
-    if (!smcr_payload_find_accepted_bytes(data, pinfo, record, &fresh) &&
-        !smcr_payload_find_truncated_bytes(data, record, &fresh))
+    bool has_bytes = smcr_payload_find_accepted_bytes(data, pinfo, record, &fresh) ||
+                     smcr_payload_find_truncated_bytes(data, record, &fresh) ||
+                     smcr_payload_find_repeated_bytes(data, record, &fresh);
+    if (!has_bytes)
         return;
     const outgoing_t sending = {.role = (unsigned)record->direction,
                                .flags = TH_ACK | TH_PUSH,

@@ -69,6 +69,22 @@ smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
     return true;
 }
 
+/* Bytes of a packet with a wrong ICRC are not passed on. */
+bool
+smcr_payload_find_repeated_bytes(tvbuff_t *data, const smcr_record_t *record,
+                                 smcr_payload_fresh_t *fresh)
+{
+    const smcr_place_t *place = record->write_location;
+    smcr_stream_range_t piece = find_piece(smcr_place_range(place), smcr_place_rare(place));
+    bool is_repeated = record->order == SMCR_FLOW_IS_RETRANSMISSION &&
+                       !smcr_record_has_event(record, SMCR_EVENT_icrc_bad);
+
+    if (!is_repeated || !record->conn || !piece.known)
+        return false;
+    *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
+    return true;
+}
+
 /* The record of the replaced packet is not changed: a copy of it is examined. */
 bool
 smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *record,

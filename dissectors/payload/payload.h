@@ -59,6 +59,12 @@ bool smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
 bool smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
                                        smcr_payload_fresh_t *fresh);
 
+/* Finds the bytes of a retransmission that are not new: they have been passed on with an earlier
+ * packet. Returns true and sets `*fresh` to all its bytes. Returns false if the packet is no
+ * retransmission, its position is not known, or its bytes may be damaged. */
+bool smcr_payload_find_repeated_bytes(tvbuff_t *data, const smcr_record_t *record,
+                                      smcr_payload_fresh_t *fresh);
+
 /* Frees what is kept of the application's bytes of the connection, of which no byte comes any
  * more. Trees of messages and dissectors stay: few connections have them. */
 void smcr_payload_release(smcr_conn_t *conn);

@@ -116,6 +116,21 @@ def test_programs_said(tshark, scratch):
     assert 10 < len(one) < len(every) and one == [
         each for each in every if {*each[:2]} == {*one[0][:2]}
     ]
+    check_retransmissions(tshark, scratch / "repeated.pcapng")
+
+
+def check_retransmissions(tshark, path):
+    """While a path is down, the writer retransmits. For Wireshark without the plugin, each
+    retransmission of a WRITE is one of TCP."""
+    capture = captures(STORIES)["s02b-fw-roce-60s.pcapng"]
+    assert tshark.show(capture, "-2", "-U", "SMC-R as TCP", "-w", path) == ""
+    repeated = Tshark(tshark.bed, "none").fields(
+        path, "frame.number", where="tcp.analysis.retransmission"
+    )
+    writes = tshark.fields(
+        capture, "frame.number", where="smcr.retransmission && smcr.write.len", two_pass=True
+    )
+    assert len(repeated) == len(writes) > 600
 
 
 def test_ends_and_acknowledgements(tshark, scratch):
