@@ -288,7 +288,7 @@ const MEANINGS = {
     "client_to_server.time.buffer_full_s": "How long the client waited for space in the server's receive buffer",
     "server_to_client.time.buffer_full_s": "How long the server waited for space in the client's receive buffer",
     setup_s: "From the SYN until the connection can carry data over SMC-R. After a fallback: none",
-    "end.by": "The end whose CDC message was the first that closed or aborted the connection",
+    "end.by": "The end whose CDC message was the first that closed or aborted the connection. With ↔ between the ends: client is the first one, server the second one",
     close: "How the connection ended: closed by both ends, aborted, reset, or open at the end of the capture",
     "tokens.client": "Alert token of the end in front: it names the connection in CDC messages",
     "tokens.server": "Alert token of the other end: it names the connection in CDC messages",
@@ -955,11 +955,22 @@ function pointsOf(direction, last) {
     return made;
 }
 
+const LONGEST_LABEL = 13; // characters of an end that fit beside a bar
+
+/* How the bars of a connection call its two writers: client and server or, where nobody knows which
+ * end is which, the addresses of the ends. */
+function writersOf(entry) {
+    const ends = nameOf(entry), isShort = ends.every(each => each.length <= LONGEST_LABEL);
+    if (!entry.ends)
+        return ["client writes", "server writes"];
+    return isShort && ends[0] !== ends[1] ? ends.map(each => `from ${each}`) : ["first writes", "second writes"];
+}
+
 function connectionPictures(drawn, entry) {
     const [client, server] = nameOf(entry), box = make("div");
     const which = entry.ends ? `Connection ${entry.stream}, ` : isInferred(entry) ? "probably " : ""; // others may have the same ends
     const names = [`${which}${client} → ${server}`, `${which}${server} → ${client}`];
-    const short = entry.ends ? ["first writes", "second writes"] : ["client writes", "server writes"];
+    const short = writersOf(entry);
     for (const [index, direction] of drawn.directions.entries()) {
         const all = pointsOf(direction, timeOf(entry)[1]);
         if (all.some(each => !each.mark))
@@ -982,11 +993,13 @@ function connectionPictures(drawn, entry) {
 const timeOf = entry => known(entry.first_time) && known(entry.last_time)
     ? [since(entry.first_time), since(entry.last_time)] : [full.min, full.max];
 
-/* "Closed first by the server, at 565 ms", with a button for the frame; nothing if that is not known. */
+/* "Closed first by the server, at 565 ms", with a button for the frame; nothing if that is not known.
+ * Where nobody knows which end is the server, the end has its address. */
 function closePart(entry) {
     if (!entry.end || !known(entry.end.by) || !known(entry.end.frame))
         return "";
-    return make("p", "", `Closed first by the ${entry.end.by}, at ${duration(since(entry.end.time))} `,
+    const who = entry.ends ? nameOf(entry)[entry.end.by === "client" ? 0 : 1] : `the ${entry.end.by}`;
+    return make("p", "", `Closed first by ${who}, at ${duration(since(entry.end.time))} `,
         copier(`frame ${entry.end.frame}`, `frame.number == ${entry.end.frame}`));
 }
 
