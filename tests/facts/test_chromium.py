@@ -503,6 +503,29 @@ def test_pauses_are_bars(tshark, window, scratch):
     assert still_width > width > 100 and list(pauses) == ["class 3"]
     axis = "[...document.querySelectorAll('#pauses text.tick')].map(each => each.textContent)"
     assert window.run(axis)[1:4] == ["100 ms", "200 ms", "300 ms"]
+    check_links(tshark, window, scratch)
+
+
+def check_links(tshark, window, scratch):
+    """The bar of a link has each of its silences; a rejected one says why."""
+    page, report = page_and_report(tshark, "s23-host-frozen.pcapng")
+    show(window, scratch / "page.html", page)
+    texts = [text for bars in window.run(f"({LANES})('links')").values() for text, _ in bars]
+    silences = [
+        each
+        for flow in report["rdma_flows"]
+        if flow["silences"]
+        for each in (flow["longest_silence"], *flow["longest_silence"]["others"])
+    ]
+    assert len(silences) > 1
+    for each in silences:
+        frames = f"frames {each['begin_frame']} to {each['end_frame']}"
+        assert any(text.startswith("no answer to") and frames in text for text in texts)
+    page, report = page_and_report(tshark, "6.1-v1-n-lossy")
+    show(window, scratch / "page.html", page)
+    texts = [text for bars in window.run(f"({LANES})('links')").values() for text, _ in bars]
+    reason = report["link_groups"][0]["links"][1]["reject_reason"]
+    assert reason and any(f"(reason: {reason}), from frame" in text for text in texts)
 
 
 def check_time(window, expected):
