@@ -56,7 +56,7 @@ def find_tcp(data):
 
 
 def places_of_numbers(data, at):
-    """Where sequence numbers stand in the TCP header at `at`: its own, those that it acknowledges."""
+    """Where sequence numbers stand in the TCP header at `at`: its own, and acknowledged ones."""
     yield at + 4
     if data[at + 13] & ACK:
         yield at + 8

@@ -35,7 +35,8 @@ typedef struct {
 typedef struct smcr_collection {
     wmem_allocator_t *scope;      /* memory pool of the collection; NULL: nothing has been
                                      counted. The members `series` and `subjects` have pools of
-                                     their own, and so has each connection if `lets_go` is set */
+                                     their own; if `lets_go` is set, so has each connection
+                                     and each RDMA flow of a link */
     smcr_entry_capture_t capture; /* facts of the file: the members up to `passes`;
                                      smcr_collection_report() fills in the later members */
     smcr_entry_ip_t ip;           /* counts of IP packets that are neither TCP nor RoCE */
@@ -62,9 +63,12 @@ typedef struct smcr_collection {
                                        back that the packet belongs to; NULL: it belongs to no step
                                        back */
     smcr_figure_list_t rdma_list;   /* all flows of `rdma`, in the order of their first packets */
-    wmem_array_t *uncounted_flows;  /* flows that get no figures, since FLOWS_MOST have some
-                                       (followed.c): a bit for each smcr_rdma_flow_t.index; NULL:
-                                       none */
+    const uint32_t *flow_numbers;   /* numbers of the flows of the last report, by their index there
+                                       (smcr_collect_rdma_flows_number()); valid as long as that
+                                       report; NULL: no report yet */
+    uint32_t gone_flows;            /* number of flows that were let go of with their link groups */
+    wmem_array_t *uncounted_flows;  /* flows without figures, since FLOWS_MOST have some: a bit for
+                                       each smcr_rdma_flow_t.index; NULL: none */
     smcr_entry_icrcs_t stray_icrcs; /* counts of checked ICRCs, of packets that belong to no flow */
 
     wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;
@@ -102,8 +106,8 @@ typedef struct smcr_collection {
     smcr_series_t *series; /* pictures over time; NULL: no page was asked for */
 
     bool keeps_frames; /* notices keep the frames that they count */
-    bool lets_go;      /* connections that have ended are let go of: each has a memory pool of its
-                          own */
+    bool lets_go;      /* connections and link groups that have ended are let go of: each connection
+                          and RDMA flow has a memory pool of its own */
     const char *interface; /* name of the interface that captured the current frame; set if
                               `lets_go`; NULL: not known */
     wmem_array_t *gone_conns;    /* connections that were let go of after their end: a bit for each
@@ -115,8 +119,10 @@ typedef struct smcr_collection {
     wmem_array_t *subjects; /* subjects of the connections of the last report, if the collection
                                `lets_go`; element smcr_collection_subject_t; NULL: no report
                                yet */
-    uint64_t late_packets; /* packets and segments that came after their connection was let go of:
-                              one of `gone_conns` or `gone_streams` */
+    wmem_array_t *gone_groups;  /* link groups that were let go of: a bit for each
+                                   smcr_lgr_t.index */
+    uint64_t late_packets; /* packets and segments of connections and link groups that were let go
+                              of */
     wmem_map_t *icmp_errors; /* ICMP errors of a file with several capture points: hash of an error
                                 -> number of the interface that has shown it first, plus 1; NULL:
                                 none so far */
@@ -128,9 +134,8 @@ typedef struct smcr_collection {
                                   counted_items_t of notices.c; NULL: none */
 } smcr_collect_t;
 
-/* Returns the memory pool of a new connection: its own if the collection lets go of connections,
- * else that of the collection. A pool of another kind than WMEM_ALLOCATOR_STRICT would take 64 kB
- * or more for each connection. */
+/* Returns the memory pool of a new connection or flow: its own if the collection lets go of them,
+ * else that of the collection. The other kinds of pools take 64 kB and more each. */
 static inline wmem_allocator_t *
 smcr_collect_pool(const smcr_collect_t *collection)
 {
@@ -385,13 +390,19 @@ void smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
 void smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_t icrc);
 
 /* Adds an entry for each flow to `list`. Each entry has the index of its flow in the list, and the
- * index of the reverse flow. Memory is allocated in `scope`. */
-void smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
-                                    wmem_allocator_t *scope);
+ * index of the reverse flow. `only_over`: only for flows of link groups that are over
+ * (smcr_collect_link_groups_find_over()). Memory is allocated in `scope`. */
+void smcr_collect_rdma_flows_report(smcr_collect_t *collection, bool only_over,
+                                    smcr_figure_list_t *list, wmem_allocator_t *scope);
 
 /* Returns the index, in the last report, of the flow that queue pair `to` receives.
  * SMCR_FIGURE_UNKNOWN: the report has no such flow. */
 uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
+
+/* Returns the number of a flow of the last report: the index that it would have if the collection
+ * had let go of no flow, so that it stays the same. `index`: of the flow in that report;
+ * SMCR_FIGURE_UNKNOWN gives the same. */
+uint64_t smcr_collect_rdma_flows_number(const smcr_collect_t *collection, uint64_t index);
 
 /* Returns the silence that lasts until the capture ends, in the flow that queue pair `to` receives:
  * the host of `to` is silent. NULL: the host is not silent at the end, or the silence is not long
@@ -526,11 +537,36 @@ void smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info
  * have added links, and may have carried data of any connection of the group. */
 bool smcr_collect_link_groups_has_unseen(const smcr_collect_t *collection, const smcr_lgr_t *lgr);
 
-/* Adds an entry for each link group to `list`, in the order of their indices. `has_rmbs`: with its
- * RMBs, which takes time for each connection of the group. Memory is allocated in `scope`. Called
- * after smcr_collect_rdma_flows_report(), which numbers the flows that links refer to. */
-void smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
+/* Which link groups a report has. */
+typedef enum {
+    SMCR_COLLECT_GROUPS_WITH_RMBS, /* all, with their RMBs, which takes time for each connection */
+    SMCR_COLLECT_GROUPS,           /* all, without RMBs */
+    SMCR_COLLECT_GROUPS_OVER,      /* those that are over, without RMBs */
+} smcr_collect_groups_t;
+
+/* Adds an entry for each link group that `groups` selects to `list`, in the order of their indices.
+ * Memory is allocated in `scope`. Called after smcr_collect_rdma_flows_report(), which numbers the
+ * flows that links refer to. */
+void smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_collect_groups_t groups,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope);
+
+/* Finds the link groups that are over: they have ended, no packet of them has come for
+ * `patience->idle`, nothing that a finding may count has happened to their packets, and the
+ * collection has none of their connections. The newest group is never over. Returns whether there
+ * are any. */
+bool smcr_collect_link_groups_find_over(smcr_collect_t *collection,
+                                        const smcr_collection_patience_t *patience);
+
+/* Lets go of the link groups that the last smcr_collect_link_groups_find_over() has found, and of
+ * their RDMA flows. `may_go` false: these groups are never found again instead. Later packets of
+ * groups that have gone are not to be counted (smcr_collect_link_groups_has_gone()). */
+void smcr_collect_link_groups_let_go(smcr_collect_t *collection, bool may_go);
+
+/* Whether the collection has let go of the link group of the packet. */
+bool smcr_collect_link_groups_has_gone(const smcr_collect_t *collection, const smcr_tap_t *packet);
+
+/* Frees the memory of all RDMA flows that have a pool of their own. */
+void smcr_collect_rdma_flows_free(smcr_collect_t *collection);
 
 /* How often connections have moved from one link to another, counted for one link (failover, RFC
  * 7609, 4.6.2). */

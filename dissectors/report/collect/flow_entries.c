@@ -283,18 +283,33 @@ report_flow(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
 }
 
 /* Whether the report has an entry for the flow. `flow` may be NULL. A flow without packets has no
- * entry: it was made only because a response belongs to its requests. */
+ * entry: it was made only because a response belongs to its requests. `only_over`: the report has
+ * only flows of link groups that are over. */
 static bool
-is_reported(const smcr_collect_followed_t *flow)
+is_reported(const smcr_collect_followed_t *flow, bool only_over)
 {
-    return flow && !flow->merged && flow->figures.packets > 0;
+    return flow && !flow->merged && flow->figures.packets > 0 && (flow->is_over || !only_over);
+}
+
+/* Keeps the numbers of the `count` flows that the report has. */
+static void
+number_flows(smcr_collect_t *collection, bool only_over, uint32_t count, wmem_allocator_t *scope)
+{
+    uint32_t *numbers = wmem_alloc_array(scope, uint32_t, count + 1);
+
+    for (uint32_t i = 0; i < collection->rdma_list.length; i++) {
+        const smcr_collect_followed_t *flow = collection->rdma_list.entries[i];
+        if (is_reported(flow, only_over))
+            numbers[flow->index] = flow->index + flow->gone_before;
+    }
+    collection->flow_numbers = numbers;
 }
 
 /* The flows of a link are merged before any entry is made. All entries have their index before the
  * index of a peer is written. */
 void
-smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
-                               wmem_allocator_t *scope)
+smcr_collect_rdma_flows_report(smcr_collect_t *collection, bool only_over,
+                               smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     for (uint32_t i = 0; i < collection->rdma_list.length; i++)
         merge_into_link(collection, collection->rdma_list.entries[i]);
@@ -303,16 +318,24 @@ smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *l
         smcr_pause_flow_note_ends(collection->pauses, &flow->pause);
     }
     for (uint32_t i = 0; i < collection->rdma_list.length; i++)
-        if (is_reported(collection->rdma_list.entries[i]))
+        if (is_reported(collection->rdma_list.entries[i], only_over))
             report_flow(collection, collection->rdma_list.entries[i], list, scope);
     for (uint32_t i = 0; i < collection->rdma_list.length; i++) {
         const smcr_collect_followed_t *flow = collection->rdma_list.entries[i];
         const smcr_collect_followed_t *peer =
-            is_reported(flow) ? smcr_collect_followed_peer(collection, flow) : NULL;
-        if (is_reported(peer))
+            is_reported(flow, only_over) ? smcr_collect_followed_peer(collection, flow) : NULL;
+        if (is_reported(peer, only_over))
             ((smcr_entry_rdma_t *)list->entries[flow->index])->peer = peer->index;
     }
-    report_stray(&collection->stray_icrcs, list, scope);
+    if (!only_over)
+        report_stray(&collection->stray_icrcs, list, scope);
+    number_flows(collection, only_over, list->length, scope);
+}
+
+uint64_t
+smcr_collect_rdma_flows_number(const smcr_collect_t *collection, uint64_t index)
+{
+    return index == SMCR_FIGURE_UNKNOWN ? index : collection->flow_numbers[index];
 }
 
 uint64_t
@@ -320,5 +343,5 @@ smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t 
 {
     const smcr_collect_followed_t *flow = wmem_map_lookup(collection->rdma, to);
 
-    return is_reported(flow) ? flow->index : SMCR_FIGURE_UNKNOWN;
+    return is_reported(flow, false) ? flow->index : SMCR_FIGURE_UNKNOWN;
 }

@@ -17,17 +17,29 @@ has_no_room(const smcr_collect_t *collection, const smcr_qp_t *to)
     return !to && collection->rdma_list.length >= FLOWS_MOST;
 }
 
+/* Returns the memory pool of a new flow: its own if the collection may let go of the link group. A
+ * group whose first contact is not captured stays: other flows may be joined to its flows. */
+static wmem_allocator_t *
+pool_of(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    return to && to->link->lgr->first_contact_captured ? smcr_collect_pool(collection)
+                                                       : collection->scope;
+}
+
 /* The list is in the order of the first packets: reports number the flows in this order. */
 smcr_collect_followed_t *
 smcr_collect_follow(smcr_collect_t *collection, const smcr_qp_t *to,
                     const smcr_rdma_flow_t *foreign)
 {
-    static const smcr_figure_description_t size = {sizeof(smcr_collect_followed_t), 0, NULL};
     const void *which = to ? (const void *)to : foreign;
     smcr_collect_followed_t *flow = which ? wmem_map_lookup(collection->rdma, which) : NULL;
 
     if (which && !flow && !has_no_room(collection, to)) {
-        flow = smcr_figure_list_add(&collection->rdma_list, collection->scope, &size);
+        wmem_allocator_t *scope = pool_of(collection, to);
+        flow = wmem_new0(scope, smcr_collect_followed_t);
+        smcr_figure_list_append(&collection->rdma_list, collection->scope, flow);
+        flow->scope = scope;
+        flow->gone_before = collection->gone_flows;
         smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
         flow->to = to;
         flow->foreign = foreign;
@@ -35,6 +47,69 @@ smcr_collect_follow(smcr_collect_t *collection, const smcr_qp_t *to,
         wmem_map_insert(collection->flow_times, which, &flow->times);
     }
     return flow;
+}
+
+/* Whether packets of the flow were lost, retransmitted, duplicated or out of order, or the flow has
+ * a NAK. */
+static bool
+has_loss(const smcr_collect_followed_t *flow)
+{
+    const smcr_entry_rdma_t *figures = &flow->figures;
+    const smcr_entry_naks_t *naks = &figures->nak;
+    uint64_t refused = naks->psn_sequence + naks->invalid_request + naks->remote_access +
+                       naks->remote_operational + naks->invalid_rd + figures->rnr_nak;
+
+    return flow->odd || flow->icrc.bad ||
+           refused + figures->repeated + figures->gaps + figures->copies > 0;
+}
+
+/* Whether the flow has a mark or a CNP, or stood still while a port was paused. */
+static bool
+has_congestion(const smcr_collect_followed_t *flow)
+{
+    const smcr_entry_rdma_t *figures = &flow->figures;
+
+    return flow->pause.count || figures->ecn.ce + figures->outer_ce + figures->cnp > 0;
+}
+
+bool
+smcr_collect_followed_is_calm(const smcr_collect_followed_t *flow)
+{
+    if (!flow)
+        return true;
+    bool was_silent = flow->times.long_silences || flow->times.silent.time.end.frame;
+    return !was_silent && !has_loss(flow) && !has_congestion(flow);
+}
+
+void
+smcr_collect_followed_let_go(smcr_collect_t *collection)
+{
+    smcr_figure_list_t *list = &collection->rdma_list;
+    uint32_t kept = 0, gone = 0;
+
+    for (uint32_t i = 0; i < list->length; i++) {
+        smcr_collect_followed_t *flow = list->entries[i];
+        if (!flow->is_over) {
+            flow->gone_before += gone;
+            list->entries[kept++] = flow;
+            continue;
+        }
+        gone += flow->figures.packets > 0; /* only such flows have an index */
+        wmem_map_remove(collection->rdma, flow->to);
+        wmem_map_remove(collection->flow_times, flow->to);
+        smcr_collect_pool_free(collection, flow->scope);
+    }
+    list->length = kept;
+    collection->gone_flows += gone;
+}
+
+void
+smcr_collect_rdma_flows_free(smcr_collect_t *collection)
+{
+    for (uint32_t i = 0; i < collection->rdma_list.length; i++) {
+        const smcr_collect_followed_t *flow = collection->rdma_list.entries[i];
+        smcr_collect_pool_free(collection, flow->scope);
+    }
 }
 
 const smcr_qp_t *

@@ -38,7 +38,12 @@ typedef struct {
                                         belongs to no link */
     const smcr_rdma_flow_t *foreign; /* the flow in fabric/peers, if it is the flow of no link;
                                         NULL: flow of a link */
+    wmem_allocator_t *scope;         /* memory pool that owns everything of the flow but marks, CNPs
+                                        and standstills */
     uint32_t index;                  /* index of the flow in the last report */
+    uint32_t gone_before;            /* number of flows before it that were let go of */
+    bool is_over;                    /* its link group is over
+                                        (smcr_collect_link_groups_find_over()) */
     bool merged;                     /* the figures were added to the flow of a link, since both are
                                         the same flow */
     bool lacks_ecn;                  /* the ECN codepoint of at least one packet is not known */
@@ -97,11 +102,19 @@ typedef enum {
 } smcr_collect_odd_t;
 
 /* Returns the figures of the flow to queue pair `to` of a link or, if `to` is NULL, of the flow
- * `foreign`. If there are none, they are made; they last as long as `collection`. Returns NULL if
- * `to` and `foreign` are both NULL, or if so many flows have figures that only flows of links get
- * new ones. */
+ * `foreign`. If there are none, they are made; they last as long as `collection`, or until it lets
+ * go of their link group. Returns NULL if `to` and `foreign` are both NULL, or if so many flows
+ * have figures that only flows of links get new ones. */
 smcr_collect_followed_t *smcr_collect_follow(smcr_collect_t *collection, const smcr_qp_t *to,
                                              const smcr_rdma_flow_t *foreign);
+
+/* Whether nothing has happened to the packets of the flow that a finding may count: no loss, no
+ * retransmission, no duplicate, no congestion, no standstill, no silence, no wrong ICRC. `flow`
+ * NULL: there is no such flow, and the result is true. */
+bool smcr_collect_followed_is_calm(const smcr_collect_followed_t *flow);
+
+/* Frees the flows of link groups that are over (`is_over`). */
+void smcr_collect_followed_let_go(smcr_collect_t *collection);
 
 /* Returns the queue pair that sends the flow of a link; NULL: the flow is of no link. */
 const smcr_qp_t *smcr_collect_followed_sender(const smcr_collect_followed_t *flow);

@@ -4,10 +4,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
-#include "collectors.h"
-
 #include <stdlib.h>
 
+#include "followed.h"
 #include "message/message.h"
 #include "fields.h"
 #include "report/words/words.h"
@@ -36,6 +35,8 @@ typedef struct {
                                           stated */
     peer_identity_t identity[2]; /* identity of the host on each side; index: side of the link
                                     group */
+    bool is_over; /* smcr_collect_link_groups_find_over() has found it */
+    bool stays;   /* it stays until the end of the capture, since a finding is about it */
 } gathered_group_t;
 
 /* ---- gathering ---- */
@@ -818,10 +819,11 @@ SMCR_FIGURE_ORDER(by_index, gathered_group_t *const, group, (*group)->lgr->index
 /* If the report has RMBs, lists which connections used which RMB, for all groups, and sorts the
  * list once, before the first group is reported. */
 void
-smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
+smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_collect_groups_t groups,
                                 smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     uint32_t count = collection->group_list.length;
+    bool has_rmbs = groups == SMCR_COLLECT_GROUPS_WITH_RMBS;
     reporter_t *reporter = wmem_new(scope, reporter_t); /* the maker needs it as long as there is
                                                            the report */
 
@@ -841,6 +843,136 @@ smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
         add_uses(reporter, group->lgr);
     }
     wmem_array_sort(reporter->uses, by_rmb);
-    for (uint32_t i = 0; i < count; i++)
-        report_group(sorted[i], reporter, list);
+    for (uint32_t i = 0; i < count; i++) {
+        const gathered_group_t *group = sorted[i];
+        if (group->is_over || groups != SMCR_COLLECT_GROUPS_OVER)
+            report_group(group, reporter, list);
+    }
+}
+
+/* ---- letting go ---- */
+
+/* Whether no packet has come for `patience->idle` since the frame. Frame 0: there is no such
+ * frame. */
+static bool
+is_long_ago(smcr_when_t when, const smcr_collection_patience_t *patience)
+{
+    return !when.frame ||
+           (patience->now >= when.time && patience->now - when.time >= patience->idle);
+}
+
+/* Whether no packet of the flow to `to` has come for long, and nothing has happened to its
+ * packets. */
+static bool
+is_flow_over(const smcr_collect_t *collection, const smcr_qp_t *to,
+             const smcr_collection_patience_t *patience)
+{
+    return is_long_ago(smcr_collect_rdma_flows_last(collection, to), patience) &&
+           smcr_collect_followed_is_calm(wmem_map_lookup(collection->rdma, to));
+}
+
+/* Whether the collection has a connection of the link group: lines about it name the group. */
+static bool
+has_connection(const smcr_collect_t *collection, const smcr_lgr_t *lgr)
+{
+    const smcr_conn_t *conn = lgr->newest_conn;
+
+    while (conn && !wmem_map_contains(collection->conns, conn))
+        conn = conn->older_in_group;
+    return conn;
+}
+
+/* Whether the link group is over, as smcr_collect_link_groups_find_over() says. In a second pass
+ * the state knows the end of a group before the frame comes that ends it. */
+static bool
+is_group_over(const smcr_collect_t *collection, const smcr_lgr_t *lgr,
+              const smcr_collection_patience_t *patience)
+{
+    smcr_when_t ended = smcr_collect_when(collection, lgr->ended_frame);
+    bool has_ended = ended.frame && ended.frame <= patience->frame;
+
+    if (!has_ended || !is_long_ago(ended, patience) || !lgr->first_contact_captured)
+        return false;
+    for (const smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group)
+        for (unsigned side = 0; side < 2; side++)
+            if (!is_flow_over(collection, &link->qp[side], patience))
+                return false;
+    return !has_connection(collection, lgr);
+}
+
+/* Sets `is_over` of the flows of link groups that are over. */
+static void
+mark_flows(smcr_collect_t *collection)
+{
+    for (uint32_t i = 0; i < collection->rdma_list.length; i++) {
+        smcr_collect_followed_t *flow = collection->rdma_list.entries[i];
+        const gathered_group_t *group =
+            flow->to ? wmem_map_lookup(collection->groups, flow->to->link->lgr) : NULL;
+        flow->is_over = group && group->is_over;
+    }
+}
+
+bool
+smcr_collect_link_groups_find_over(smcr_collect_t *collection,
+                                   const smcr_collection_patience_t *patience)
+{
+    const smcr_figure_list_t *list = &collection->group_list;
+    bool found = false;
+
+    for (uint32_t i = 0; i + 1 < list->length; i++) {
+        gathered_group_t *group = list->entries[i];
+        group->is_over = !group->stays && is_group_over(collection, group->lgr, patience);
+        found |= group->is_over;
+    }
+    if (found)
+        mark_flows(collection);
+    return found;
+}
+
+/* Frees what the maps have of the links of a group. */
+static void
+forget_links(smcr_collect_t *collection, const smcr_lgr_t *lgr)
+{
+    for (const smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group) {
+        wmem_free(collection->scope, wmem_map_remove(collection->link_flows, link));
+        wmem_free(collection->scope, wmem_map_remove(collection->moves, link));
+    }
+}
+
+/* Frees the facts of a link group that is over. */
+static void
+free_group(smcr_collect_t *collection, gathered_group_t *group)
+{
+    smcr_collect_bits_set(collection->gone_groups, group->lgr->index);
+    forget_links(collection, group->lgr);
+    wmem_map_remove(collection->groups, group->lgr);
+    wmem_free(collection->scope, group);
+}
+
+bool
+smcr_collect_link_groups_has_gone(const smcr_collect_t *collection, const smcr_tap_t *packet)
+{
+    const smcr_link_t *link = packet->record->link;
+
+    return link && smcr_collect_bits_has(collection->gone_groups, link->lgr->index);
+}
+
+void
+smcr_collect_link_groups_let_go(smcr_collect_t *collection, bool may_go)
+{
+    smcr_figure_list_t *list = &collection->group_list;
+    uint32_t kept = 0;
+
+    if (may_go)
+        smcr_collect_followed_let_go(collection);
+    for (uint32_t i = 0; i < list->length; i++) {
+        gathered_group_t *group = list->entries[i];
+        if (group->is_over && may_go) {
+            free_group(collection, group);
+            continue;
+        }
+        group->stays |= group->is_over;
+        list->entries[kept++] = group;
+    }
+    list->length = kept;
 }

@@ -52,11 +52,10 @@ count_ecn(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t
 
 /* Notes what is odd about the packet in `frame`. */
 static void
-set_odd(const smcr_collect_t *collection, smcr_collect_followed_t *flow, uint32_t frame,
-        smcr_collect_odd_t odd)
+set_odd(smcr_collect_followed_t *flow, uint32_t frame, smcr_collect_odd_t odd)
 {
     if (!flow->odd)
-        flow->odd = wmem_map_new(collection->scope, g_direct_hash, g_direct_equal);
+        flow->odd = wmem_map_new(flow->scope, g_direct_hash, g_direct_equal);
     wmem_map_insert(flow->odd, GUINT_TO_POINTER(frame), GUINT_TO_POINTER(odd));
 }
 
@@ -81,18 +80,17 @@ count_nak_code(smcr_entry_naks_t *naks, unsigned code)
  * not lost upstream of the capture point: it came out of order, or damaged. `requests`: the flow of
  * this packet. */
 static void
-note_asked_packet(smcr_collect_t *collection, smcr_collect_followed_t *requests, smcr_when_t when,
-                  const smcr_record_t *record)
+note_asked_packet(smcr_collect_followed_t *requests, smcr_when_t when, const smcr_record_t *record)
 {
     smcr_collect_odd_t odd = smcr_collect_followed_odd(requests, record->refuses);
 
     if (odd == SMCR_COLLECT_ODD_LATE) {
         requests->figures.late_naks++; /* another NAK for the packet is a duplicate: a receiver asks
                                           once (InfiniBand vol. 1, 9.7.5.2.8) */
-        set_odd(collection, requests, record->refuses, SMCR_COLLECT_ODD_LATE_AND_ASKED_FOR);
+        set_odd(requests, record->refuses, SMCR_COLLECT_ODD_LATE_AND_ASKED_FOR);
     }
     if (odd == SMCR_COLLECT_ODD_DAMAGED)
-        set_odd(collection, requests, when.frame, SMCR_COLLECT_ODD_ASKS_FOR_DAMAGED);
+        set_odd(requests, when.frame, SMCR_COLLECT_ODD_ASKS_FOR_DAMAGED);
 }
 
 /* Counts a NAK or RNR NAK of the flow. Both are acknowledgements whose AETH has a syndrome of this
@@ -119,10 +117,10 @@ count_nak(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t
         smcr_collect_notices_count(collection, "smcr.nak.code > 0", when, 1);
     if (code != SMCR_IB_NAK_PSN_SEQUENCE || !requests)
         return;
-    note_asked_packet(collection, requests, when, packet->record);
+    note_asked_packet(requests, when, packet->record);
     bool waits_for_rnr_timer = requests->times.rnr.frame != 0;
     if (packet->record->order != SMCR_FLOW_IS_COPY && !waits_for_rnr_timer)
-        smcr_recovery_take_nak(&requests->recovery, collection->scope, when, roce->psn);
+        smcr_recovery_take_nak(&requests->recovery, requests->scope, when, roce->psn);
 }
 
 /* Counts a retransmission. Later packets may show the cause of its step back. So the last
@@ -168,9 +166,9 @@ count_order(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
 
     /* `icrc` is 1 + smcr_ib_icrc_status_t; 0: not checked */
     if (packet->roce->icrc == SMCR_IB_ICRC_BAD + 1)
-        set_odd(collection, flow, when.frame, SMCR_COLLECT_ODD_DAMAGED);
+        set_odd(flow, when.frame, SMCR_COLLECT_ODD_DAMAGED);
     else if (record->order == SMCR_FLOW_IS_LATE)
-        set_odd(collection, flow, when.frame, SMCR_COLLECT_ODD_LATE);
+        set_odd(flow, when.frame, SMCR_COLLECT_ODD_LATE);
     if (record->order == SMCR_FLOW_IS_LATE)
         wmem_array_append_one(collection->late_steps, record->step);
     flow->asks_again |= !is_response && record->step;
@@ -237,7 +235,7 @@ take_recovery(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_wh
     if (roce->opcode >= SMCR_RC_OPCODES || smcr_ib_operations[roce->opcode].is_response)
         return;
     if (record->order != SMCR_FLOW_IS_COPY)
-        smcr_recovery_take_request(&flow->recovery, collection->scope, &request);
+        smcr_recovery_take_request(&flow->recovery, flow->scope, &request);
 }
 
 /* Returns what the collection keeps of the last CNPs; makes it at the first call. */
@@ -311,7 +309,7 @@ count_congestion(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr
     if (roce->opcode == SMCR_IB_CNP)
         take_cnp(collection, flow, when, roce);
     else if (is_data(roce))
-        smcr_classes_reaction_take(&flow->reaction, &flow->figures.reaction, collection->scope,
+        smcr_classes_reaction_take(&flow->reaction, &flow->figures.reaction, flow->scope,
                                    when, roce);
 }
 
@@ -327,14 +325,13 @@ measure(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t fr
 /* Notes a CNP that comes while the reverse flow is not known. The state finds later which mark the
  * CNP answers, but only for the first SMCR_ECN_EARLY_MOST of these CNPs. */
 static void
-note_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
-           const smcr_record_t *record)
+note_early(smcr_collect_followed_t *flow, const smcr_record_t *record)
 {
     bool is_known = !flow->foreign || flow->foreign->peer;
 
     if (!record->cnp || is_known || flow->early_count == SMCR_ECN_EARLY_MOST)
         return;
-    smcr_collect_early_t *early = wmem_new(collection->scope, smcr_collect_early_t);
+    smcr_collect_early_t *early = wmem_new(flow->scope, smcr_collect_early_t);
     *early = (smcr_collect_early_t){record->cnp, flow->early_cnps};
     flow->early_cnps = early;
     flow->early_count++;
@@ -351,7 +348,7 @@ count_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow)
         return;
     for (const smcr_collect_early_t *early = flow->early_cnps; early; early = early->next)
         if (early->cnp->ce.frame)
-            measure(&marked->figures.ce_to_cnp_s, collection->scope, early->cnp->ce.time,
+            measure(&marked->figures.ce_to_cnp_s, marked->scope, early->cnp->ce.time,
                     early->cnp->when.time);
     flow->early_cnps = NULL;
     flow->early_count = 0;
@@ -433,11 +430,10 @@ was_marked(const smcr_collect_followed_t *flow, const smcr_ib_headers_t *roce, b
 
 /* Keeps a marked packet, in the place of the oldest one. */
 static void
-keep_marked(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
-            const smcr_ib_headers_t *roce)
+keep_marked(smcr_collect_followed_t *flow, const smcr_ib_headers_t *roce)
 {
     if (!flow->marked) {
-        flow->marked = wmem_alloc_array(collection->scope, uint64_t, SMCR_COLLECT_MARKED_KEPT);
+        flow->marked = wmem_alloc_array(flow->scope, uint64_t, SMCR_COLLECT_MARKED_KEPT);
         for (unsigned i = 0; i < SMCR_COLLECT_MARKED_KEPT; i++)
             flow->marked[i] = UINT64_MAX; /* no PSN has so many bits */
     }
@@ -455,7 +451,7 @@ count_share(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
     bool has_mark = smcr_ib_has_mark(roce);
 
     if (has_mark)
-        keep_marked(collection, flow, roce);
+        keep_marked(flow, roce);
     if (has_mark && is_data(roce))
         count_mark(collection, flow, when, roce);
     if (roce->ecn == SMCR_WIRE_ECN_NOT_ECT)
@@ -501,9 +497,9 @@ count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
         count_copy(collection, flow, when, roce);
         return;
     }
-    smcr_classes_count(&flow->figures.classes, collection->scope, when, roce);
+    smcr_classes_count(&flow->figures.classes, flow->scope, when, roce);
     if (roce->udp_port)
-        smcr_figure_tally_count(&flow->ports, collection->scope, roce->udp_port, when);
+        smcr_figure_tally_count(&flow->ports, flow->scope, roce->udp_port, when);
     count_port_change(flow, roce);
     count_share(collection, flow, when, roce, true);
     count_congestion(collection, flow, when, roce);
@@ -512,11 +508,10 @@ count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
 /* Keeps the connection of a retransmitted REQ: it may never get an answer. A connection is kept
  * once; a flow keeps SMCR_COLLECT_ASKED_MOST connections at most. */
 static void
-keep_asked(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
-           const smcr_cm_conn_t *conn)
+keep_asked(smcr_collect_followed_t *flow, const smcr_cm_conn_t *conn)
 {
     if (!flow->asked)
-        flow->asked = wmem_array_new(collection->scope, sizeof conn);
+        flow->asked = wmem_array_new(flow->scope, sizeof conn);
     unsigned count = wmem_array_get_count(flow->asked);
     for (unsigned i = 0; i < count; i++)
         if (*(const smcr_cm_conn_t **)wmem_array_index(flow->asked, i) == conn)
@@ -527,11 +522,11 @@ keep_asked(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
 
 /* Takes a message of RDMA-CM that the flow carries. */
 static void
-take_cm(const smcr_collect_t *collection, smcr_collect_followed_t *flow, const smcr_record_cm_t *cm)
+take_cm(smcr_collect_followed_t *flow, const smcr_record_cm_t *cm)
 {
     flow->cm = cm;
     if (cm->attribute == SMCR_IB_CM_REQ && cm->retransmission_of)
-        keep_asked(collection, flow, cm->conn);
+        keep_asked(flow, cm->conn);
 }
 
 /* Counts a packet in the figures of its flow. `frame_before` is set before `last_frame` moves:
@@ -560,10 +555,10 @@ count_packet(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_whe
     else if (packet->record->kind == SMCR_RECORD_LLC)
         figures->llc_bytes += (uint64_t)roce->payload_length;
     figures->cnp += roce->opcode == SMCR_IB_CNP;
-    smcr_figure_opcodes_count(&figures->opcodes, collection->scope, roce->opcode, 1);
+    smcr_figure_opcodes_count(&figures->opcodes, flow->scope, roce->opcode, 1);
     count_ecn(collection, flow, when, roce);
     count_class(collection, flow, when, packet);
-    note_early(collection, flow, packet->record);
+    note_early(flow, packet->record);
     if (flow->early_cnps)
         count_early(collection, flow);
     count_nak(collection, flow, when, packet);
@@ -571,7 +566,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_whe
     take_recovery(collection, flow, when, packet);
     count_icrc(&flow->icrc, roce->icrc);
     if (packet->record->cm)
-        take_cm(collection, flow, packet->record->cm);
+        take_cm(flow, packet->record->cm);
 }
 
 /* Counts the time before the packet as a standstill of the flow if a port had paused its class. */
@@ -655,7 +650,7 @@ hear(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_collect_fol
         return;
     if (is_acknowledgement(packet->roce))
         smcr_recovery_take_ack(&answered->recovery, when, packet->roce->psn);
-    smcr_collect_flow_times_hear(&answered->times, collection->scope, when, packet);
+    smcr_collect_flow_times_hear(&answered->times, answered->scope, when, packet);
     smcr_collect_flow_sizes_hear(&answered->sizes, packet->roce);
 }
 
@@ -697,7 +692,7 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                               &(smcr_series_packet_t){when, record, packet->roce, {0, 0}});
     if (record->order != SMCR_FLOW_IS_COPY)
         hear(collection, flow, smcr_collect_followed_peer(collection, flow), when, packet);
-    smcr_collect_flow_times_take(&flow->times, collection->scope, when, packet);
+    smcr_collect_flow_times_take(&flow->times, flow->scope, when, packet);
     smcr_collect_flow_sizes_take(&flow->sizes, when, packet);
     if (flow->times.silent.time.end.frame == when.frame)
         smcr_collect_followed_note_elsewhere(collection, flow);
@@ -707,7 +702,7 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
         smcr_collect_follow(collection, smcr_collect_followed_sender(flow),
                             flow->foreign ? flow->foreign->peer : NULL);
     if (requests)
-        count_answer(&requests->figures, collection->scope, when, record);
+        count_answer(&requests->figures, requests->scope, when, record);
 }
 
 /* ---- what a flow has shown so far ---- */

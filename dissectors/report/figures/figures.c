@@ -289,13 +289,19 @@ smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
 {
     void *entry = wmem_alloc(scope, description->size);
 
+    smcr_entry_clear(entry, description);
+    smcr_figure_list_append(list, scope, entry);
+    return entry;
+}
+
+void
+smcr_figure_list_append(smcr_figure_list_t *list, wmem_allocator_t *scope, void *entry)
+{
     if (list->length == list->room) {
         list->room = list->room ? 2 * list->room : 1;
         list->entries = wmem_realloc(scope, list->entries, list->room * sizeof(void *));
     }
-    smcr_entry_clear(entry, description);
     list->entries[list->length++] = entry;
-    return entry;
 }
 
 /* Frees the memory of a maker's entry. Called when the memory of the maker itself is freed. */

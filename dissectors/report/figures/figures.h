@@ -331,6 +331,10 @@ void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
 #define SMCR_FIGURE_ADD(kind, list, scope)                                                         \
     ((smcr_entry_##kind##_t *)smcr_figure_list_add(list, scope, &smcr_entry_##kind##_description))
 
+/* Appends an entry, which belongs to the caller, to the list, whose own memory is allocated in
+ * `scope`. */
+void smcr_figure_list_append(smcr_figure_list_t *list, wmem_allocator_t *scope, void *entry);
+
 /* Adds `count` packets to the count of this opcode. */
 void smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope,
                                uint8_t opcode, uint64_t count);

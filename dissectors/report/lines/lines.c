@@ -222,18 +222,34 @@ is_due(const batch_t *batch, smcr_when_t end, char *name)
     return true;
 }
 
+/* Returns a list of the numbers of flows, which stay the same in all lines. `indices`: of the flows
+ * in the report. */
+static smcr_figure_numbers_t
+numbers_of(const batch_t *batch, const smcr_figure_numbers_t *indices)
+{
+    smcr_figure_numbers_t numbers = {.length = 0};
+
+    for (uint32_t i = 0; i < indices->length; i++)
+        smcr_figure_numbers_add(&numbers, batch->scope,
+                                smcr_collection_flow_number(batch->collection,
+                                                            indices->numbers[i]));
+    return numbers;
+}
+
 /* Writes the line of a link, once, if it is due (is_due()). A link without a DELETE LINK of its own
  * ends with its group. */
 static void
 write_link(const batch_t *batch, smcr_entry_link_group_t *group, smcr_entry_link_t *link)
 {
     smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_LINK);
+    smcr_entry_link_t own = *link;
     smcr_when_t ended = link->deleted_frame.frame ? link->deleted_frame : group->ended_frame;
     bool is_partial = false, is_group_partial = false;
 
     if (!is_due(batch, ended, g_strdup_printf("link %" PRIu64, link->index)))
         return;
-    line.link = link;
+    own.flows = numbers_of(batch, &link->flows);
+    line.link = &own;
     line.uid = smcr_lines_link_uid(batch->scope, link, &is_partial);
     line.uid_partial = smcr_figure_truth(is_partial);
     line.group_uid = group_uid(batch, group, &is_group_partial);
@@ -318,6 +334,8 @@ write_flows(const batch_t *batch)
             smcr_entry_take_away(&part, before, &smcr_entry_rdma_description, batch->scope);
         if (!part.packets)
             continue;
+        part.index = smcr_collection_flow_number(batch->collection, flow->index);
+        part.peer = smcr_collection_flow_number(batch->collection, flow->peer);
         line.flow = &part;
         line.from_time = writer->begun;
         line.to_time = writer->time;
@@ -374,6 +392,39 @@ write_findings_of_ended(const batch_t *batch)
     batch->writer->found = batch->writer->time;
 }
 
+/* Whether the report has a finding that `others` does not have. */
+static bool
+has_other_finding(const smcr_entry_report_t *report, const smcr_entry_report_t *others)
+{
+    SMCR_FIGURE_EACH(finding, found, report->findings) {
+        if (!has_finding(&others->findings, found))
+            return true;
+    }
+    return false;
+}
+
+/* Lets go of the link groups that are over, after their lines and those of their flows. Groups that
+ * a finding is about stay: findings of the whole capture come after the last frame. A group is over
+ * at least as long after its end as its line waits. */
+static void
+let_go_of_groups(const batch_t *batch, smcr_collection_patience_t patience)
+{
+    smcr_collection_t *collection = batch->collection;
+    uint32_t count;
+
+    patience.idle = MAX(patience.idle, LINK_WAITS * patience.late);
+    smcr_entry_report_t *over = smcr_collection_report_over(collection, &patience, batch->scope);
+    if (!over)
+        return;
+    const smcr_figure_notice_t *notices =
+        smcr_collection_notices(collection, over, batch->scope, &count);
+    smcr_entry_report_t others = *over;
+    others.link_groups.length = others.rdma_flows.length = 0;
+    smcr_findings_find_all(&others, notices, count, batch->scope);
+    smcr_findings_find_all(over, notices, count, batch->scope);
+    smcr_collection_let_go_of_groups(collection, !has_other_finding(over, &others));
+}
+
 /* ---- the end ---- */
 
 /* Writes the lines that only the end of the capture has: all findings of the whole capture,
@@ -396,6 +447,8 @@ write_others(const batch_t *batch)
         write_line(batch, &line);
     }
     SMCR_FIGURE_EACH(pause, pause, report->pauses) {
+        SMCR_FIGURE_EACH(pause_interval, interval, pause->intervals)
+            interval->flow = smcr_collection_flow_number(batch->collection, interval->flow);
         smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_PAUSE);
         line.pause = pause;
         write_line(batch, &line);
@@ -462,8 +515,10 @@ look(line_writer_t *writer, smcr_collection_t *collection, bool is_interval)
             write_flows(&batch);
         if (batch.report->connections.length || batch.report->tcp_flows.length)
             write_findings_of_ended(&batch);
-        smcr_collection_let_go(collection);
         writer->entries = batch.report->rdma_flows.length + batch.report->link_groups.length;
+        smcr_collection_let_go(collection);
+        if (is_interval)
+            let_go_of_groups(&batch, patience);
     }
     wmem_destroy_allocator(batch.scope);
 }

@@ -268,6 +268,7 @@ smcr_collection_empty(smcr_collection_t *collection)
     if (collection->scope) {
         smcr_collect_connections_free(collection);
         smcr_collect_tcp_flows_free(collection);
+        smcr_collect_rdma_flows_free(collection);
         wmem_destroy_allocator(collection->scope);
     }
     if (collection->series)
@@ -305,6 +306,7 @@ begin(smcr_collect_t *all)
     all->clc_times = wmem_array_new(all->scope, sizeof(smcr_when_t));
     all->gone_conns = wmem_array_new(all->scope, 1);
     all->gone_streams = wmem_array_new(all->scope, 1);
+    all->gone_groups = wmem_array_new(all->scope, 1);
     all->hosts = wmem_map_new(all->scope, wmem_str_hash, g_str_equal);
     all->late_steps = wmem_array_new(all->scope, sizeof(const smcr_step_back_t *));
     for (unsigned i = 0; i < array_length(maps); i++)
@@ -418,12 +420,17 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
         smcr_collect_connections_take_segment(all, packet->segment->conn);
     if (packet->segment || packet->unassigned_icrc) /* segments are counted by the tap `tcp` */
         return;
+    if (packet->roce)
+        all->roce_frame = when.frame;
+    if (smcr_collect_link_groups_has_gone(all, packet)) {
+        all->late_packets++;
+        return;
+    }
     if (is_time_needed(packet, when.frame))
         wmem_array_append_one(is_of_connection(all, packet, when.frame) ? all->clc_times
                                                                         : all->times,
                               when);
     if (packet->roce) {
-        all->roce_frame = when.frame;
         read_header(all, pinfo);
         smcr_collect_rdma_flows_take(all, when, packet);
     }
@@ -534,10 +541,12 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     smcr_entry_clear(report, &smcr_entry_report_description);
     report->schema = SCHEMA;
     fill_capture(report, collection, filter);
-    smcr_collect_rdma_flows_report(collection, &report->rdma_flows, scope);
+    smcr_collect_rdma_flows_report(collection, false, &report->rdma_flows, scope);
     smcr_collect_connections_report(collection, false, &report->connections, scope);
     /* a collection that lets go of connections serves -z smcr,lines, whose lines have no RMBs */
-    smcr_collect_link_groups_report(collection, !collection->lets_go, &report->link_groups, scope);
+    smcr_collect_link_groups_report(
+        collection, collection->lets_go ? SMCR_COLLECT_GROUPS : SMCR_COLLECT_GROUPS_WITH_RMBS,
+        &report->link_groups, scope);
     fill_versions(report);
     SMCR_FIGURE_EACH(connection, entry, report->connections)
         if (entry->fallback)
@@ -574,9 +583,9 @@ smcr_collection_report_ended(smcr_collection_t *collection,
         return NULL;
     smcr_entry_clear(report, &smcr_entry_report_description);
     fill_capture(report, collection, NULL);
-    smcr_collect_rdma_flows_report(collection, &report->rdma_flows, scope);
+    smcr_collect_rdma_flows_report(collection, false, &report->rdma_flows, scope);
     smcr_collect_connections_report(collection, true, &report->connections, scope);
-    smcr_collect_link_groups_report(collection, false, &report->link_groups, scope);
+    smcr_collect_link_groups_report(collection, SMCR_COLLECT_GROUPS, &report->link_groups, scope);
     fill_versions(report);
     smcr_collect_tcp_flows_report(collection, true, &report->tcp_flows, scope);
     return report;
@@ -588,12 +597,39 @@ smcr_collection_let_go(smcr_collection_t *collection)
     smcr_collect_connections_let_go(collection);
 }
 
+smcr_entry_report_t *
+smcr_collection_report_over(smcr_collection_t *collection,
+                            const smcr_collection_patience_t *patience, wmem_allocator_t *scope)
+{
+    if (!smcr_collect_link_groups_find_over(collection, patience))
+        return NULL;
+    smcr_entry_report_t *report = wmem_new(scope, smcr_entry_report_t);
+    smcr_entry_clear(report, &smcr_entry_report_description);
+    fill_capture(report, collection, NULL);
+    smcr_collect_rdma_flows_report(collection, true, &report->rdma_flows, scope);
+    smcr_collect_link_groups_report(collection, SMCR_COLLECT_GROUPS_OVER, &report->link_groups,
+                                    scope);
+    return report;
+}
+
+void
+smcr_collection_let_go_of_groups(smcr_collection_t *collection, bool may_go)
+{
+    smcr_collect_link_groups_let_go(collection, may_go);
+}
+
 bool
 smcr_collection_is_finished(const smcr_collection_t *collection, const smcr_conn_t *conn)
 {
     return smcr_collect_bits_has(collection->gone_conns, conn->index) &&
            !wmem_map_contains(collection->conns, conn) &&
            !wmem_map_contains(collection->given_up, conn);
+}
+
+uint64_t
+smcr_collection_flow_number(const smcr_collection_t *collection, uint64_t index)
+{
+    return smcr_collect_rdma_flows_number(collection, index);
 }
 
 const smcr_collection_subject_t *

@@ -71,6 +71,23 @@ smcr_entry_report_t *smcr_collection_report_ended(smcr_collection_t *collection,
  * as late packets; later packets of one that was given up begin new figures. */
 void smcr_collection_let_go(smcr_collection_t *collection);
 
+/* Returns a report of the link groups that are over, and of their RDMA flows: they have ended, no
+ * packet of them has come for `patience->idle`, nothing that a finding may count has happened to
+ * their packets, and the collection has let go of their connections. NULL: there are none.
+ * Allocated in `scope`, and valid as a report of smcr_collection_report(). */
+smcr_entry_report_t *smcr_collection_report_over(smcr_collection_t *collection,
+                                                 const smcr_collection_patience_t *patience,
+                                                 wmem_allocator_t *scope);
+
+/* Lets go of the link groups of the last report of smcr_collection_report_over(), and of their RDMA
+ * flows: frees their memory, but for a bit each. Later packets of them are not counted. `may_go`
+ * false: they stay until the end of the capture instead. */
+void smcr_collection_let_go_of_groups(smcr_collection_t *collection, bool may_go);
+
+/* Returns the number of an RDMA flow of the last report, which stays the same while the capture
+ * goes on. `index`: of the flow in that report; SMCR_FIGURE_UNKNOWN gives the same. */
+uint64_t smcr_collection_flow_number(const smcr_collection_t *collection, uint64_t index);
+
 /* Whether the collection has let go of the connection after its end, and points to it no more. */
 bool smcr_collection_is_finished(const smcr_collection_t *collection, const smcr_conn_t *conn);
 
@@ -84,8 +101,8 @@ const smcr_collection_subject_t *smcr_collection_subject(const smcr_collection_t
  * the connection. */
 bool smcr_collection_tcp_client_is_up(const smcr_collection_t *collection, uint64_t tcp_stream);
 
-/* Returns how many packets and segments came after the collection had let go of their
- * connections. */
+/* Returns how many packets and segments came after the collection had let go of their connections
+ * or link groups. */
 uint64_t smcr_collection_late_packets(const smcr_collection_t *collection);
 
 /* Returns the notices from which findings are made: the plugin's expert items, counted by kind, and
