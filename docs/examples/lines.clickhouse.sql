@@ -260,6 +260,13 @@ PARTITION BY toYYYYMMDD(time)
 ORDER BY (line, host, time)
 TTL toDateTime(time) + INTERVAL 90 DAY;
 
+-- The two directions of each connection: who writes, the writer's keys, the figures of the direction and of the reverse one.
+CREATE VIEW directions AS
+SELECT uid, host, is_full, uid_partial, connection.longest_waits AS waits, writer, keys, direction, reverse
+FROM smcr_lines ARRAY JOIN ['client', 'server'] AS writer, [client_keys, server_keys] AS keys,
+    [connection.to_server, connection.to_client] AS direction, [connection.to_client, connection.to_server] AS reverse
+WHERE line = 'connection';
+
 -- 1. Which pairs of hosts fall back, and why?
 CREATE VIEW fallbacks AS
 SELECT connection.client.addr AS client, connection.server.addr AS server, connection.fallback.reason AS reason,
@@ -276,11 +283,11 @@ SELECT uid, host, writer, kind, lasted_s,
 FROM (SELECT uid, host, wait.writer AS writer, wait.kind AS kind, wait.lasted_s AS lasted_s
     FROM smcr_lines ARRAY JOIN connection.longest_waits AS wait WHERE line = 'connection'
     UNION ALL
-    SELECT uid, host, writer, 'answer' AS kind, coalesce(answers.max, answers.sum) AS lasted_s
-    FROM smcr_lines ARRAY JOIN ['client', 'server'] AS writer,
-        [connection.to_server.answer_time_s, connection.to_client.answer_time_s] AS answers
-    WHERE line = 'connection' AND NOT ifNull(is_full, false)
-        AND NOT arrayExists(wait -> ifNull(wait.kind = 'answer' AND wait.writer = writer, false), connection.longest_waits))
+    SELECT uid, host, writer, 'answer' AS kind,
+        coalesce(direction.answer_time_s.max, direction.answer_time_s.sum) AS lasted_s
+    FROM directions
+    WHERE NOT ifNull(is_full, false)
+        AND NOT arrayExists(wait -> ifNull(wait.kind = 'answer' AND wait.writer = writer, false), waits))
 WHERE lasted_s > 0 ORDER BY lasted_s DESC;
 
 -- 3. Which link groups lost a link?
@@ -326,19 +333,14 @@ SELECT host, sum(ifNull(t.buffer_full_s, 0)) AS buffer_full_s,
     sum(coalesce(t.answer_most_s, ifNull(t.answer_s, 0) + ifNull(t.unknown_s, 0))) AS answer_most_s,
     sum(ifNull(t.retransmission_s, 0)) AS retransmission_s, sum(ifNull(t.transfer_s, 0)) AS transfer_s,
     sum(ifNull(t.unknown_s, 0)) AS unknown_s
-FROM smcr_lines ARRAY JOIN [connection.to_server.time, connection.to_client.time] AS t
-WHERE line = 'connection' GROUP BY host ORDER BY buffer_full_s + retransmission_s DESC;
+FROM (SELECT host, direction.time AS t FROM directions) GROUP BY host ORDER BY buffer_full_s + retransmission_s DESC;
 
 -- 9. Which lines are parts of one connection, in the files of a ring? By the names that they have in common. What a part
 -- calls its client may be the server: the key says which end it is.
 CREATE VIEW keys AS
-SELECT uid, host, uid_partial, key, true AS is_client, connection.to_server.bytes AS sent,
-    connection.to_client.bytes AS received
-FROM smcr_lines ARRAY JOIN client_keys AS key WHERE line = 'connection'
-UNION ALL
-SELECT uid, host, uid_partial, key, false AS is_client, connection.to_client.bytes AS sent,
-    connection.to_server.bytes AS received
-FROM smcr_lines ARRAY JOIN server_keys AS key WHERE line = 'connection';
+SELECT uid, host, uid_partial, key, toBool(writer = 'client') AS is_client, direction.bytes AS sent,
+    reverse.bytes AS received
+FROM directions ARRAY JOIN keys AS key;
 CREATE VIEW parts AS
 SELECT DISTINCT whole.uid AS uid, whole.host AS host, part.uid AS part_uid,
     if(whole.is_client, part.sent, part.received) AS to_server, if(whole.is_client, part.received, part.sent) AS to_client

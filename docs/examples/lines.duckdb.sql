@@ -362,6 +362,16 @@ CREATE OR REPLACE MACRO quantile_of(d, share) AS CASE WHEN d.count = 1 THEN d.su
     WHEN ceil(d.count * share) >= d.count THEN d.max WHEN ceil(d.count * share) <= coalesce(d.zero_count, 0) THEN 0
     ELSE least(greatest(2.0 ** (bucket_at(d, ceil(d.count * share)) / 8.0) * 1.0432946174993891, d.min), d.max) END;
 
+-- The two directions of each connection: who writes, the writer's keys, the figures of the direction and of the reverse one.
+CREATE OR REPLACE VIEW directions AS
+SELECT uid, host, is_full, uid_partial, waits, way.writer AS writer, way.keys AS keys, way.direction AS direction,
+    way.reverse AS reverse
+FROM (SELECT uid, host, is_full, uid_partial, connection.longest_waits AS waits, unnest([
+        {'writer': 'client', 'keys': client_keys, 'direction': connection.to_server, 'reverse': connection.to_client},
+        {'writer': 'server', 'keys': server_keys, 'direction': connection.to_client, 'reverse': connection.to_server}
+    ]) AS way
+    FROM lines WHERE line = 'connection');
+
 -- 1. Which pairs of hosts fall back, and why?
 CREATE OR REPLACE VIEW fallbacks AS
 SELECT connection.client.addr AS client, connection.server.addr AS server, connection.fallback.reason AS reason,
@@ -380,12 +390,8 @@ SELECT uid, host, writer, kind, lasted_s,
 FROM (SELECT uid, host, wait.writer AS writer, wait.kind AS kind, wait.lasted_s AS lasted_s
     FROM (SELECT uid, host, unnest(connection.longest_waits) AS wait FROM lines WHERE line = 'connection')
     UNION ALL
-    SELECT uid, host, asker.writer, 'answer', coalesce(asker.answers.max, asker.answers.sum)
-    FROM (SELECT uid, host, is_full, connection.longest_waits AS waits, unnest([
-            {'writer': 'client', 'answers': connection.to_server.answer_time_s},
-            {'writer': 'server', 'answers': connection.to_client.answer_time_s}]) AS asker
-        FROM lines WHERE line = 'connection')
-    WHERE NOT is_full AND NOT has_answer(waits, asker.writer))
+    SELECT uid, host, writer, 'answer', coalesce(direction.answer_time_s.max, direction.answer_time_s.sum)
+    FROM directions WHERE NOT is_full AND NOT has_answer(waits, writer))
 WHERE lasted_s > 0 ORDER BY lasted_s DESC;
 
 -- 3. Which link groups lost a link?
@@ -427,19 +433,15 @@ CREATE OR REPLACE VIEW time_of_writers AS
 SELECT host, sum(t.buffer_full_s) AS buffer_full_s, sum(t.buffer_full_most_s) AS buffer_full_most_s,
     sum(t.reader_s) AS reader_s, sum(t.answer_s) AS answer_s, sum(t.answer_most_s) AS answer_most_s,
     sum(t.retransmission_s) AS retransmission_s, sum(t.transfer_s) AS transfer_s, sum(t.unknown_s) AS unknown_s
-FROM (SELECT host, unnest([connection.to_server."time", connection.to_client."time"]) AS t
-    FROM lines WHERE line = 'connection')
+FROM (SELECT host, direction."time" AS t FROM directions)
 GROUP BY ALL ORDER BY buffer_full_s + retransmission_s DESC;
 
 -- 9. Which lines are parts of one connection, in the files of a ring? By the names that they have in common. What a part
 -- calls its client may be the server: the key says which end it is.
 CREATE OR REPLACE VIEW keys AS
-SELECT uid, host, uid_partial, client_key AS key, true AS is_client, connection.to_server.bytes AS sent,
-    connection.to_client.bytes AS received
-FROM (SELECT *, unnest(client_keys) AS client_key FROM lines WHERE line = 'connection')
-UNION ALL
-SELECT uid, host, uid_partial, server_key, false, connection.to_client.bytes, connection.to_server.bytes
-FROM (SELECT *, unnest(server_keys) AS server_key FROM lines WHERE line = 'connection');
+SELECT uid, host, uid_partial, unnest(keys) AS key, writer = 'client' AS is_client, direction.bytes AS sent,
+    reverse.bytes AS received
+FROM directions;
 CREATE OR REPLACE VIEW parts AS
 SELECT DISTINCT whole.uid, whole.host, part.uid AS part_uid, if(whole.is_client, part.sent, part.received) AS to_server,
     if(whole.is_client, part.received, part.sent) AS to_client
