@@ -23,27 +23,32 @@ OTHERS = [
     "cnp-np-cm",
     "ecn-sce-cm",
     "nocm-psn-wrap",
+    "icrc-wrong",
     "cm-verbs",
     "uc-ud",
     "cm-many",
 ]
 FILTER = "(infiniband || udp.dstport == 4791) && !smcr && !icmp && !icmpv6"
-RESPONSES = range(13, 19)
+RESPONSES, READ_RESPONSES = range(13, 19), range(13, 17)
 CNP, ACK, RNR_NAK, NAK, CE, FAR = 0x81, 0x11, 1, 3, 3, 1 << 16
 SIGNS = ("repeated", "naks", "rnr_naks", "ce", "cnp")
 
 
 def signs_of(roce, highest):
-    """The signs of trouble in one packet. highest: {queue pair: highest PSN of a request}"""
+    """The signs of trouble in one packet. highest: {(queue pair, whether of responses to READs):
+    highest PSN}"""
     found = collections.Counter(ce=roce.ecn == CE, cnp=roce.opcode == CNP)
     if roce.opcode == ACK and roce.syndrome is not None:
         found["naks"] = roce.syndrome >> 5 & 3 == NAK
         found["rnr_naks"] = roce.syndrome >> 5 & 3 == RNR_NAK
-    elif roce.opcode >> 5 == RC and roce.opcode not in RESPONSES:
-        back = (highest.get((roce.dst, roce.qpn), roce.psn - 1) - roce.psn) % (1 << 24)
+    elif roce.opcode >> 5 == RC and (
+        roce.opcode in READ_RESPONSES or roce.opcode not in RESPONSES
+    ):
+        key = (roce.dst, roce.qpn), roce.opcode in READ_RESPONSES
+        back = (highest.get(key, roce.psn - 1) - roce.psn) % (1 << 24)
         found["repeated"] = back < FAR
         if back >= FAR:
-            highest[roce.dst, roce.qpn] = roce.psn
+            highest[key] = roce.psn
     return +found
 
 
@@ -63,7 +68,7 @@ def expected(path):
         found += signs
     return {
         **{name: found[name] for name in ("packets", "unread", *SIGNS)},
-        "queue_pairs": len(highest),
+        "queue_pairs": sum(not of_responses for _, of_responses in highest),
         "first_frame": first,
     }
 

@@ -8,14 +8,15 @@
 #define EARLIER_MOST 0x10000 /* a PSN that is this far or farther below the highest one belongs to a
                                 new connection of the queue pair */
 
-/* A queue pair that receives requests: key of `queue_pairs`, without padding. */
+/* A queue pair that receives requests, or responses to RDMA READs: key of `queue_pairs` and
+ * `readers`, without padding. */
 typedef struct {
     uint8_t to[SMCR_GID_LENGTH];
     uint32_t qpn;
     smcr_ib_network_t network;
 } receiver_t;
 
-/* A queue pair, and the highest PSN of a request that came to it. */
+/* A queue pair, and the highest PSN of a request, or of a response, that came to it. */
 typedef struct {
     receiver_t key;
     uint32_t highest; /* 24 bits, as on the wire */
@@ -24,8 +25,9 @@ typedef struct {
 struct smcr_others {
     wmem_allocator_t *scope;
     smcr_entry_other_roce_t counts; /* the counts; `queue_pairs` stays 0 until they are reported */
-    wmem_map_t *queue_pairs;        /* receiver_t -> queue_pair_t; at most
+    wmem_map_t *queue_pairs;        /* receivers of requests: receiver_t -> queue_pair_t; at most
                                        SMCR_OTHERS_QUEUE_PAIRS_MOST */
+    wmem_map_t *readers;            /* the same of responses to READs, whose PSNs are others */
 };
 
 static guint
@@ -49,6 +51,7 @@ smcr_others_new(wmem_allocator_t *scope)
     others->scope = scope;
     smcr_entry_clear(&others->counts, &smcr_entry_other_roce_description);
     others->queue_pairs = wmem_map_new(scope, hash_of, is_same);
+    others->readers = wmem_map_new(scope, hash_of, is_same);
     return others;
 }
 
@@ -60,7 +63,7 @@ psn_of(const uint8_t *bth)
     return (uint32_t)smcr_wire_number(bth + 9, 3);
 }
 
-/* Whether the PSN of a request is not new: it is equal to the highest PSN so far, or less than
+/* Whether the PSN of a packet is not new: it is equal to the highest PSN so far, or less than
  * EARLIER_MOST PSNs before it. Any other PSN becomes the highest one. */
 static bool
 is_not_new(queue_pair_t *queue_pair, uint32_t psn)
@@ -73,23 +76,23 @@ is_not_new(queue_pair_t *queue_pair, uint32_t psn)
     return false;
 }
 
-/* Returns whether the PSN of the request is not after all PSNs that came to its queue pair before
- * (is_not_new()). Returns false for the first request to a queue pair, and for all requests to
- * queue pairs that are not followed. */
+/* Returns whether the PSN of the packet is not after all PSNs that came to its queue pair before
+ * (is_not_new()). `known`: the queue pairs that receive packets of this kind. Returns false for the
+ * first packet to a queue pair, and for all packets to queue pairs that are not followed. */
 static bool
-came_before(smcr_others_t *others, const smcr_others_packet_t *packet)
+came_before(const smcr_others_t *others, wmem_map_t *known, const smcr_others_packet_t *packet)
 {
     receiver_t key = {.qpn = smcr_ib_bth_qpn(packet->bth), .network = packet->network};
 
     memcpy(key.to, packet->to, sizeof key.to);
-    queue_pair_t *queue_pair = wmem_map_lookup(others->queue_pairs, &key);
+    queue_pair_t *queue_pair = wmem_map_lookup(known, &key);
     if (queue_pair)
         return is_not_new(queue_pair, psn_of(packet->bth));
-    if (wmem_map_size(others->queue_pairs) == SMCR_OTHERS_QUEUE_PAIRS_MOST)
+    if (wmem_map_size(known) == SMCR_OTHERS_QUEUE_PAIRS_MOST)
         return false;
     queue_pair = wmem_new(others->scope, queue_pair_t);
     *queue_pair = (queue_pair_t){key, psn_of(packet->bth)};
-    wmem_map_insert(others->queue_pairs, &queue_pair->key, queue_pair);
+    wmem_map_insert(known, &queue_pair->key, queue_pair);
     return false;
 }
 
@@ -115,8 +118,8 @@ is_request(uint8_t opcode)
     return opcode < SMCR_RC_OPCODES && !smcr_ib_operations[opcode].is_response;
 }
 
-/* Counts what the headers of a packet show: its mark and kind; of a request, whether its PSN came
- * before. */
+/* Counts what the headers of a packet show: its mark and kind; of a request, and of a response to a
+ * READ, whether its PSN came before. */
 static void
 count_headers(smcr_others_t *others, const smcr_others_packet_t *packet)
 {
@@ -129,7 +132,9 @@ count_headers(smcr_others_t *others, const smcr_others_packet_t *packet)
     else if (opcode == SMCR_RC_ACK)
         count_syndrome(counts, packet);
     else if (is_request(opcode))
-        counts->repeated += came_before(others, packet);
+        counts->repeated += came_before(others, others->queue_pairs, packet);
+    else if (opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY)
+        counts->repeated += came_before(others, others->readers, packet);
 }
 
 /* Returns how many signs of trouble have been counted. */
