@@ -376,6 +376,13 @@ def test_the_page_speaks_of_pauses_by_default(tshark):
     page = " ".join(page_of(tshark, path).split())
     assert f"Port {SERVER_V2.mac} paused no class with 12 PFC frames; no effect on senders" in page
     assert page.endswith(f"{SERVER_V2.mac} no class: 12 frames")
+    for _ in range(12):
+        capture.add(pause.pfc(SERVER_V2.mac, {4: 0}))
+        capture.wait(0.001)
+    path.write_bytes(capture.pcap())
+    page = " ".join(page_of(tshark, path).split())
+    assert "paused class 4 for no time (and 1 more) with 12 PFC frames; all have" in page
+    assert "class 4: 12 frames, 0 quanta, no time" in page
     capture.add(pause.pfc(SERVER_V2.mac, {3: 0xFFFF}))  # still in force when the capture ends
     capture.wait(0.001)
     capture.add(pause.pfc(SERVER_V2.mac, {}))

@@ -386,7 +386,7 @@ is_storm(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 
 /* Returns what the frames pause, and for how much of the capture: "class 3 for 101 ms of 2.0 s";
  * without the speed of the link at most: "all classes for ≤34 ms of 2.0 s". If they pause no class,
- * the text has no time. */
+ * the text has no time; frames of 0 quanta pause "for no time". */
 static const char *
 paused_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {
@@ -395,6 +395,8 @@ paused_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 
     if (!smcr_words_pauses_a_class(pause))
         return smcr_words_paused_class(scope, pause);
+    if (!pause->paused_most_s)
+        return wmem_strdup_printf(scope, "%s for no time", smcr_words_paused_class(scope, pause));
     return wmem_strdup_printf(scope, "%s for %s of %s", smcr_words_paused_class(scope, pause),
                               smcr_words_paused_time(scope, pause, capture),
                               smcr_words_duration(scope, smcr_words_covered(capture)));
@@ -410,6 +412,8 @@ flows_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 
     if (!smcr_words_pauses_a_class(pause))
         return "no effect on senders";
+    if (!pause->paused_most_s && pause->resumes == pause->frames)
+        return "all have 0 quanta: they only end pauses";
     if (pause->has_flow == SMCR_FIGURE_YES)
         return "no flow is seen to stand still";
     if (pause->has_flow == SMCR_FIGURE_MAYBE)

@@ -339,8 +339,8 @@ smcr_words_covered(const smcr_entry_capture_t *capture)
     return capture->last_time - capture->first_time;
 }
 
-/* If the speed of the link is not known, only an upper bound of the time is known. The text then
- * begins with "≤". */
+/* Without the speed of the link only an upper bound is known, and said so. Frames of 0 quanta pause
+ * nothing at any speed. */
 const char *
 smcr_words_paused_time(wmem_allocator_t *scope, const smcr_entry_pause_t *pause,
                        const smcr_entry_capture_t *capture)
@@ -348,6 +348,8 @@ smcr_words_paused_time(wmem_allocator_t *scope, const smcr_entry_pause_t *pause,
     bool is_known = pause->paused_s != SMCR_FIGURE_UNKNOWN;
     uint64_t paused = is_known ? pause->paused_s : pause->paused_most_s;
 
+    if (!paused)
+        return "no time";
     return wmem_strdup_printf(scope, "%s%s", is_known ? "" : "≤",
                               smcr_words_duration(scope, MIN(paused, smcr_words_covered(capture))));
 }
