@@ -41,9 +41,7 @@ def signs_of(roce, highest):
     if roce.opcode == ACK and roce.syndrome is not None:
         found["naks"] = roce.syndrome >> 5 & 3 == NAK
         found["rnr_naks"] = roce.syndrome >> 5 & 3 == RNR_NAK
-    elif roce.opcode >> 5 == RC and (
-        roce.opcode in READ_RESPONSES or roce.opcode not in RESPONSES
-    ):
+    elif roce.opcode >> 5 == RC and (roce.opcode in READ_RESPONSES or roce.opcode not in RESPONSES):
         key = (roce.dst, roce.qpn), roce.opcode in READ_RESPONSES
         back = (highest.get(key, roce.psn - 1) - roce.psn) % (1 << 24)
         found["repeated"] = back < FAR

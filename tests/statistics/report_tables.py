@@ -299,6 +299,12 @@ def classes(flow, field):
     return ", ".join(dict.fromkeys(values)) or NOT_KNOWN
 
 
+def missing_of(flow):
+    """Without what came out of order."""
+    late = flow["recovery"]["reordered"] if flow["recovery"] else 0
+    return max(0, flow["missing"] - late)
+
+
 def fabric(report):
     owners = {
         flow: (group["index"], link["number"])
@@ -325,12 +331,12 @@ def fabric(report):
             "Retransmitted": text(flow["repeated"]),
             "Duplicates": text(flow["copies"]),
             "Gaps": text(flow["gaps"]),
-            "Missing": text(flow["missing"]),
+            "Missing": text(missing_of(flow)),
             "NAKs": text(sum(flow["nak"].values())),
             "RNR NAKs": text(flow["rnr_nak"]),
             "CE": text(flow["ecn"]["ce"]),
             "Outer CE": text(flow["outer_ce"]),
-            "CNPs": text(flow["cnp"]),
+            "CNPs": text(flow["cnp"] - flow["cnp_copies"]),
             "DSCP": classes(flow, "by_dscp"),
             "Priority": classes(flow, "by_priority"),
             "Ports": text(len(flow["udp_ports"])),

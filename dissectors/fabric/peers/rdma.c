@@ -560,7 +560,7 @@ take_answer(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_sent_t *packet
 
     if (!answered && is_within_read(packet))
         return;
-    if (!answered || answered != flow->answered)
+    if (answered != flow->answered)
         flow->answers = 0;
     else if (flow->answered_psn == psn)
         return;
@@ -606,10 +606,10 @@ confirm_peer(smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 
     if (flow->answers >= PROOF_BY_PSN || (flow->answers && flow->answered_psn == psn))
         return;
-    bool answers = answered && has_taken_psn(&answered->flow, psn);
-    if (!answers && is_within_read(packet))
-        return;
-    flow->answers = (uint8_t)(answers ? flow->answers + 1 : 0);
+    if (answered && has_taken_psn(&answered->flow, psn))
+        flow->answers++;
+    else if (!is_within_read(packet))
+        flow->answers = 0;
     flow->answered_psn = psn;
 }
 

@@ -369,18 +369,22 @@ typedef enum {
 } cnp_kind_t;
 
 /* Returns whether the CNP of `flow`, which has no IP identification of its own, is a duplicate of
- * the CNP before it. The opposite flow proves this if the capture has seven of eight of its packets
- * twice, or more; it proves the contrary if the capture has less than one of eight twice. */
+ * the CNP before it. The opposite flow proves this if 7 of 16 of its packets are duplicates, or
+ * more: then the capture has nearly all packets twice. It proves the contrary if less than 1 of 16
+ * are. */
 static cnp_kind_t
 kind_without_id(const smcr_collect_t *collection, const smcr_collect_followed_t *flow)
 {
     const smcr_collect_followed_t *slowed = smcr_collect_followed_peer(collection, flow);
-    uint64_t packets = slowed ? slowed->figures.packets : 0;
-    uint64_t copies = slowed ? slowed->figures.copies : 0;
 
-    if (flow->has_cnp_copy || (packets && copies * 16 < packets))
+    if (flow->has_cnp_copy)
         return CNP_IS_NEW;
-    return packets && copies * 16 >= packets * 7 ? CNP_IS_COPY : CNP_UNDECIDED;
+    if (!slowed || !slowed->figures.packets)
+        return CNP_UNDECIDED;
+    uint64_t sixteenths = slowed->figures.copies * 16 / slowed->figures.packets;
+    if (!sixteenths)
+        return CNP_IS_NEW;
+    return sixteenths >= 7 ? CNP_IS_COPY : CNP_UNDECIDED;
 }
 
 /* Returns whether the packet is a duplicate of the flow's last CNP, which has the same IP
@@ -461,6 +465,14 @@ count_share(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
     smcr_classes_shares_take(collection->shares, when, has_mark, is_packet);
 }
 
+/* Whether the PSN of the packet, or its mark, proves that the packet is a duplicate. */
+static bool
+is_copy(const smcr_collect_followed_t *flow, const smcr_tap_t *packet)
+{
+    return packet->record->order == SMCR_FLOW_IS_COPY ||
+           (smcr_ib_has_mark(packet->roce) && was_marked(flow, packet->roce, true));
+}
+
 /* Counts a duplicate. A mirror port shows a packet as it enters the switch, and as it leaves: if
  * the switch has marked it, only the duplicate has the mark, which counts. */
 static void
@@ -486,14 +498,11 @@ count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when
     const smcr_ib_headers_t *roce = packet->roce;
     cnp_kind_t cnp = kind_of_cnp(collection, flow, when, roce);
 
-    bool is_copy = packet->record->order == SMCR_FLOW_IS_COPY || cnp == CNP_IS_COPY ||
-                   (smcr_ib_has_mark(roce) && was_marked(flow, roce, true));
-
     if (roce->has_bad_icrc)
         return;
     if (roce->opcode == SMCR_IB_CNP)
         note_cnp(flow, cnp);
-    if (is_copy) {
+    if (cnp == CNP_IS_COPY || is_copy(flow, packet)) {
         count_copy(collection, flow, when, roce);
         return;
     }

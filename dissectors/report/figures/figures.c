@@ -471,6 +471,15 @@ smcr_figure_marks_count(const smcr_entry_rdma_t *flow)
 }
 
 uint64_t
+smcr_figure_missing_count(const smcr_entry_rdma_t *flow)
+{
+    uint64_t late = flow->recovery ? smcr_figure_or_zero(flow->recovery->reordered) : 0;
+
+    return flow->missing == SMCR_FIGURE_UNKNOWN ? flow->missing
+                                                : flow->missing - MIN(flow->missing, late);
+}
+
+uint64_t
 smcr_figure_cnps_count(const smcr_entry_rdma_t *flow)
 {
     return smcr_figure_or_zero(flow->cnp) - smcr_figure_or_zero(flow->cnp_copies);

@@ -373,6 +373,10 @@ uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
  * of a tunnel, without duplicates. SMCR_FIGURE_UNKNOWN: not known. */
 uint64_t smcr_figure_marks_count(const smcr_entry_rdma_t *flow);
 
+/* Returns the number of packets of the flow that are missing where later ones came, without those
+ * that came out of order. SMCR_FIGURE_UNKNOWN: not known. */
+uint64_t smcr_figure_missing_count(const smcr_entry_rdma_t *flow);
+
 /* Returns the number of CNPs of the flow, without duplicates. */
 uint64_t smcr_figure_cnps_count(const smcr_entry_rdma_t *flow);
 

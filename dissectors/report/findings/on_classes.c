@@ -402,6 +402,13 @@ paused_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
                               smcr_words_duration(scope, smcr_words_covered(capture)));
 }
 
+/* Whether all frames have 0 quanta: they end pauses, and begin none. */
+static bool
+only_resumes(const smcr_entry_pause_t *pause)
+{
+    return !pause->paused_most_s && pause->resumes == pause->frames;
+}
+
 /* Returns what is known of flows in the paused class, if none of them is known to have stood
  * still. */
 static const char *
@@ -412,7 +419,7 @@ flows_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 
     if (!smcr_words_pauses_a_class(pause))
         return "no effect on senders";
-    if (!pause->paused_most_s && pause->resumes == pause->frames)
+    if (only_resumes(pause))
         return "all have 0 quanta: they only end pauses";
     if (pause->has_flow == SMCR_FIGURE_YES)
         return "no flow is seen to stand still";

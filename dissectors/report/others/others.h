@@ -1,7 +1,7 @@
 /* Knows the signs of trouble in RoCE packets that the plugin does not analyse: those of other
  * programs than SMC-R, while the preference smcr.roce is off. Knows neither Wireshark nor how
- * frames are read, and keeps only two PSNs of each queue pair: it sees trouble, but proves no cause.
- * Called by the room that counts packets (report/collect/).
+ * frames are read, and keeps only two PSNs of each queue pair: it sees trouble, but proves no
+ * cause. Called by the room that counts packets (report/collect/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,10 +36,10 @@ smcr_others_t *smcr_others_new(wmem_allocator_t *scope);
 
 /* Counts a frame with RoCE that the plugin does not analyse. `packet`: its RoCE packet.
  *
- * A request, or a response to an RDMA READ, counts as retransmitted if its PSN is not after all PSNs
- * of its kind that came to its queue pair before (InfiniBand vol. 1, 9.7.1). This counts packets that the network has reordered or
- * duplicated, too. A step back of EARLIER_MOST PSNs and more is a new connection of the queue
- * pair. */
+ * A request, or a response to an RDMA READ, counts as retransmitted if its PSN is not after all
+ * PSNs of its kind that came to its queue pair before (InfiniBand vol. 1, 9.7.1). This counts
+ * packets that the network has reordered or duplicated, too. A step back of EARLIER_MOST PSNs and
+ * more is a new connection of the queue pair. */
 void smcr_others_take(smcr_others_t *others, smcr_when_t when, const smcr_others_packet_t *packet);
 
 /* Returns the entry of what has been counted, allocated in `scope`; NULL: nothing. `others` may be

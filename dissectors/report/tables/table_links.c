@@ -334,7 +334,7 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(COUNT, "Outer CE", NULL, 0, flow->outer_ce)                                                  \
     X(COUNT, "CNPs", NULL, 5, smcr_figure_cnps_count(flow))                                        \
     X(COUNT, "Gaps", NULL, 0, flow->gaps)                                                          \
-    X(COUNT, "Missing", NULL, 0, flow->missing)                                                    \
+    X(COUNT, "Missing", NULL, 0, smcr_figure_missing_count(flow))                                  \
     X(COUNT, "Duplicates", NULL, 0, flow->copies)                                                  \
     X(BYTES, "Payload", NULL, 12, flow->payload_bytes)                                             \
     X(BYTES, "Goodput", NULL, 12, flow->goodput_bytes)                                             \
@@ -352,7 +352,7 @@ static uint64_t
 trouble_of(const smcr_entry_rdma_t *flow)
 {
     return smcr_figure_or_zero(flow->repeated) + smcr_figure_or_zero(naks_of(flow)) +
-           smcr_figure_or_zero(flow->missing) +
+           smcr_figure_or_zero(smcr_figure_missing_count(flow)) +
            smcr_figure_or_zero(smcr_figure_marks_count(flow)) +
            smcr_figure_cnps_count(flow) + (flow->icrc ? smcr_figure_or_zero(flow->icrc->bad) : 0);
 }
@@ -411,7 +411,8 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
     return wmem_strdup_printf(
         taker->scope, "RDMA: %s%s",
         SMCR_WORDS_COUNTS(taker->scope, {sum.packets, PLURAL(sum.packets, "packet")},
-                          {sum.repeated, "retransmitted"}, {sum.missing, "missing"},
+                          {sum.repeated, "retransmitted"},
+                          {smcr_figure_missing_count(&sum), "missing"},
                           {sum.copies, PLURAL(sum.copies, "duplicate")},
                           {naks, PLURAL(naks, "NAK")},
                           {sum.rnr_nak, PLURAL(sum.rnr_nak, "RNR NAK")},
