@@ -10,6 +10,7 @@ import json
 import random
 import struct
 
+import mutants
 import pytest
 from bed import ALL, TOP
 from points_reader import (
@@ -364,6 +365,39 @@ def test_headers_that_change(tshark, scratch):
     names = {MARKED: "marked_ce", DSCP: "dscp_changed", FRAGMENTED: "fragmented"}
     assert {kind: sum(way[name] for way in ways) for kind, name in names.items()} == done
     assert all(way["packets"] == way["at_both"] > 0 for way in ways)
+
+
+CHECKED = ("-o", "smcr.check_icrc:TRUE")
+
+
+def damaged_between(packets):
+    """Frames of a capture whose packets with a wrong ICRC were damaged between two points: the
+    first one of their way has them with a right one."""
+
+    def repaired(data, is_first):
+        headers = key(data)
+        on_its_way = headers and (headers.source < headers.target) == is_first
+        return mutants.with_icrc(data) if on_its_way else data
+
+    yield from first_point(each._replace(data=repaired(each.data, True)) for each in packets)
+    yield from second_point(packets, lambda number, headers, data: [repaired(data, False)])
+
+
+def test_packets_that_are_damaged(tshark, scratch):
+    """They vanish between the points, if ICRCs are checked. Else they may be damaged or lost after
+    the second point."""
+    packets = read(TOP / "captures" / "roce" / "icrc-wrong.pcapng.gz")
+    made = sorted(damaged_between(packets), key=lambda each: each.time)
+    path = write(scratch / "damaged.pcapng", made, ["one", "two"])
+    ends = {"lost_between": "have a wrong ICRC", "lost_after": " or damaged (-o smcr.check_icrc:"}
+    for kind, options in (("lost_after", ()), ("lost_between", CHECKED)):
+        run = ("-2", "-q", "-r", path, "-o", "smcr.roce:TRUE", *options, "-z", "smcr,json")
+        report = json.loads(tshark.run(*run))
+        found = [each for each in report["findings"] if each["kind"] in ends]
+        assert [(each["kind"], each["count"]) for each in found] == [(kind, 15), (kind, 10)]
+        assert all(ends[kind] in each["text"] for each in found)
+        assert sum(way["lost"] for way in report["points"]) == 25 * bool(options)
+        assert not any(way["undecided"] for way in report["points"])
 
 
 OPTION = bytes.fromhex("fe06e2d4c3d9")  # of SMC-R

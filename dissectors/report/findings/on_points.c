@@ -81,6 +81,27 @@ vanishing(const smcr_finder_t *finder, const smcr_entry_way_t *way)
                               smcr_words_things(finder->scope, all, lost));
 }
 
+/* Returns the number of packets of the direction of the way that are captured with a wrong ICRC: a
+ * packet that was damaged between the points is lost there, and the second point may have it like
+ * that. Returns "; 3 packets of this direction have a wrong ICRC"; "": none is known. */
+static const char *
+damaged_text(const smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    uint64_t bad = 0;
+
+    if (is_of_tcp(way))
+        return "";
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (flow->icrc && g_strcmp0(flow->src, way->src) == 0 &&
+            g_strcmp0(flow->dst, way->dst) == 0)
+            bad += smcr_figure_or_zero(flow->icrc->bad);
+    if (!bad)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; %s of this direction %s a wrong ICRC",
+                              smcr_words_things(finder->scope, bad, "packet"),
+                              bad == 1 ? "has" : "have");
+}
+
 /* Finding: packets were lost between two capture points. */
 static void
 find_between(smcr_finder_t *finder, const smcr_entry_way_t *way)
@@ -90,12 +111,13 @@ find_between(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                  .when = way->lost_frame,
                                  .filter = lost_filters[is_of_tcp(way)]};
 
-    smcr_finder_add(finder, &facts, "%s between %s and %s, %s",
-                    vanishing(finder, way), way->from, way->to, hosts_of(finder, way));
+    smcr_finder_add(finder, &facts, "%s between %s and %s, %s%s", vanishing(finder, way),
+                    way->from, way->to, hosts_of(finder, way), damaged_text(finder, way));
 }
 
 /* Finding: the last capture point has packets that their receiver did not get, or got out of order.
- * A NAK does not distinguish the two. */
+ * A NAK does not distinguish the two. If ICRCs are not checked, the last point may also have a
+ * packet that was damaged before it. */
 static void
 find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
@@ -104,15 +126,18 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                  .count = count,
                                  .when = way->lost_after_frame,
                                  .filter = after_filters[is_of_tcp(way)]};
+    bool is_checked =
+        is_of_tcp(way) || finder->report->capture.check_icrc == SMCR_FIGURE_YES;
     const char *answers = "";
 
     if (way->unanswered)
         answers = wmem_strdup_printf(finder->scope,
                                      "; for %s, perhaps only the acknowledgement was lost",
                                      smcr_words_number(finder->scope, way->unanswered));
-    smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which captured %s, %s%s",
-                    packets_of(finder, way, count), way->to,
-                    count == 1 ? "it" : "them", hosts_of(finder, way), answers);
+    smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which captured %s%s, %s%s",
+                    packets_of(finder, way, count), way->to, count == 1 ? "it" : "them",
+                    is_checked ? "" : ", or damaged (-o smcr.check_icrc:TRUE)",
+                    hosts_of(finder, way), answers);
 }
 
 /* Finding: a capture point did not capture packets that passed it. Of the two points of the way,
