@@ -9,12 +9,13 @@ said and false, silence.py counts what is not said. It compares the connections 
 A figure is a member of a connection that is a number, a text or a boolean. It is known if it is
 neither null nor "unknown", and lost if the whole report knows it and the altered one does not.
 
-A part of `time` and its upper bound are one figure. The whole report knows the figure where both
-bounds are equal. The altered one knows it if the bounds differ by no more than the gaps of the
-connection last: each gap is the time from the packet before missing frames to the packet after
-them, and a millisecond more. Bounds that exclude nothing are blank, others are too wide. They are
-beyond if they differ by more than the gaps that all packets on the links of the connection leave:
-what is not beyond may be lost, since nothing shows whose the missing packets were.
+A part of `time` and its upper bound are one figure; so are `setup_s` and its bounds in `setup`.
+The whole report knows the figure where both bounds are equal. The altered one knows it if the
+bounds differ by no more than the gaps of the connection last: each gap is the time from the packet
+before missing frames to the packet after them, and a millisecond more. Bounds that exclude nothing
+are blank, others are too wide. They are beyond if they differ by more than the gaps that all
+packets on the links of the connection leave: what is not beyond may be lost, since nothing shows
+whose the missing packets were.
 
 Missing frames concern a connection if they are its own, or acknowledgements on its links, or LLC of
 its link group, from its first frame to its last one. They do not concern all other connections,
@@ -49,6 +50,7 @@ SENDS = (wire.SEND_FIRST, wire.SEND_MIDDLE, wire.SEND_LAST, wire.SEND_ONLY)
 
 MOST = {part: part.replace("_s", "_most_s") for part in truths.PARTS}  # names of upper bounds
 NO_FIGURES = {*MOST, *MOST.values(), "unknown_s"}  # members of `time` that are no figure alone
+BOUNDS_OF_SETUP = ("setup.least_s", "setup.most_s")  # no figures alone
 SLACK = 1000  # microseconds, for each gap
 LEAST = decimal.Decimal("1e-9")  # seconds: smaller differences do not count
 NULL, BLANK, WIDE = "null", "blank", "wide"  # how a figure is lost
@@ -89,6 +91,7 @@ def figures_of(report):
         path
         for path, value in leaves_of(report).items()
         if value not in truths.NOT_KNOWN
+        and path not in BOUNDS_OF_SETUP
         and not (".time." in path and path.rsplit(".", maxsplit=1)[-1] in NO_FIGURES)
     }
 
@@ -116,11 +119,21 @@ def says_nothing(report, path, width):
     return width + connecting + LEAST >= truths.span_of(report)
 
 
+def knows_setup(report, path, gaps):
+    """Whether the figure is the time of the setup, whose bounds exclude enough."""
+    least, most = (report["setup"][bound] for bound in ("least_s", "most_s"))
+    is_setup = path == "setup_s" or path.endswith(".time.connecting_s")
+    if not is_setup or None in (least, most):
+        return False
+    return truths.seconds(most) - truths.seconds(least) - LEAST <= gaps
+
+
 def losses_of(connection, report, gaps, link_gaps):
     """What the altered report does not know of the connection. gaps, link_gaps: how long those of
     the connection and those on its links last together, in seconds."""
     for path in sorted(connection.figures - figures_of(report)):
-        yield Loss(path, NULL, True, NULL)
+        if not knows_setup(report, path, gaps):
+            yield Loss(path, NULL, True, NULL)
     bounds = bounds_of(report)
     for path in sorted(connection.parts):
         if path not in bounds:

@@ -125,6 +125,27 @@ def test_missing_step_of_the_setup(tshark, scratch, side):
     assert 0 < time["buffer_full_most_s"] - time["buffer_full_s"] < 0.02
 
 
+def setup_of(tshark, path, port):
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
+    return next(conn for conn in found if conn["client"]["port"] == port)
+
+
+def test_bounds_of_the_setup(tshark, scratch):
+    """The time of the setup has bounds if a step of LLC is missing, the Accept, the Confirm, or the
+    Proposal. It may also be known."""
+    for name, missing, port in (
+        (SETUP, 15, 42662),
+        (THREE, 35, 58158),
+        (THREE, 41, 58158),
+        (THREE, 29, 58158),
+    ):
+        whole = setup_of(tshark, altered(tshark, scratch, name, list), port)["setup_s"]
+        part = setup_of(tshark, altered(tshark, scratch, name, without(missing)), port)
+        least, most = (part["setup"][bound] for bound in ("least_s", "most_s"))
+        assert whole / 2 < least <= whole <= most < 2.5 * whole
+        assert part["setup_s"] in (None, whole)
+
+
 def ends_of(tshark, path):
     found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
     return {each["client"]["port"]: each["end"] for each in found}

@@ -298,7 +298,7 @@ SAYS_LESS = {
 # A silence of which the cause is open: the weakest of SENT_AGAIN.
 MAY_HAVE_ENDED = "; perhaps a DELETE LINK that is not captured had ended the link before"
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
-TIMES = {*OF_TIME, "setup_s", "smcr.llc.late_response", "llc_late_response"}
+TIMES = {*OF_TIME, "setup_s", "least_s", "most_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
 OF_ORDER = {
     "smcr.window.unread",
@@ -704,6 +704,21 @@ def of_times(before, after, later, unseen):
             yield f"{name}.longest_waits", longest, found, seconds(found) <= limit
 
 
+def of_setup(before, after):
+    """Bounds of the time of the setup: the lower one of each capture is at most the upper one of
+    the other."""
+    slack = decimal.Decimal("1e-9")
+    one, other = before["setup"], after["setup"]
+    if None not in (one["most_s"], other["least_s"]):
+        yield "setup.least_s", one["most_s"], other["least_s"], (
+            seconds(other["least_s"]) <= seconds(one["most_s"]) + slack
+        )
+    if None not in (one["least_s"], other["most_s"]):
+        yield "setup.most_s", one["least_s"], other["most_s"], (
+            seconds(other["most_s"]) + slack >= seconds(one["least_s"])
+        )
+
+
 def of_end(before, after, numbers):
     """Who ended the connection first, and in which frames, which the whole capture numbers."""
     one, other = before["end"], after["end"]
@@ -741,6 +756,7 @@ def of_connection(before, after, later, unseen):
                 "bytes"
             ]
     yield from of_times(before, after, later, unseen)
+    yield from of_setup(before, after)
 
 
 def queue_pairs(link):

@@ -107,8 +107,8 @@ is_not_over_rdma(const smcr_entry_connection_t *conn)
            conn->outcome != SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
-/* A column for a part of the time, with its bounds. `unknown`: unknown time that may belong to the
- * part. */
+/* A column for a part of the time, with its bounds. `unknown`: time that may belong to the part
+ * beside the time that certainly does. */
 #define PART_OF(X, name, page, part, unknown)                                                      \
     X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN             \
       SMCR_TABLE_OF_TCP(!way->time && is_not_over_rdma(conn))                                      \
@@ -118,11 +118,9 @@ is_not_over_rdma(const smcr_entry_connection_t *conn)
               ? way->time->part + (unknown)                                                        \
               : 0))
 
-/* The same for a part to which all unknown time may belong. */
-#define PART(X, name, page, part) PART_OF(X, name, page, part, way->time->unknown_s)
-
-/* Time that may have gone into retransmissions beside the part that certainly did. */
-#define REPEATED_UNKNOWN (way->time->retransmission_most_s - way->time->retransmission_s)
+/* The same for a part that has an upper bound in the entry. */
+#define PART(X, name, page, part)                                                                  \
+    PART_OF(X, name, page, part##_s, way->time->part##_most_s - way->time->part##_s)
 
 /* Time from the first frame of the connection to its last frame. */
 #define CONNECTION_TIME                                                                            \
@@ -136,13 +134,13 @@ is_not_over_rdma(const smcr_entry_connection_t *conn)
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
     X(BYTES, "Bytes", "data", 12,                                                                  \
       way->bytes SMCR_TABLE_AT_LEAST(way->lacks_bytes == SMCR_FIGURE_YES))                         \
-    PART(X, "Buffer full", "buf. full", buffer_full_s)                                             \
-    PART_OF(X, "Retransmission", "recovery", retransmission_s, REPEATED_UNKNOWN)                   \
-    PART(X, "Transfer", NULL, transfer_s)                                                          \
-    PART(X, "Answer", NULL, answer_s)                                                              \
-    PART(X, "Nothing to write", NULL, nothing_to_write_s)                                          \
-    PART(X, "Setup", NULL, connecting_s)                                                           \
-    PART(X, "Unknown", NULL, unknown_s)                                                            \
+    PART(X, "Buffer full", "buf. full", buffer_full)                                               \
+    PART(X, "Retransmission", "recovery", retransmission)                                          \
+    PART(X, "Transfer", NULL, transfer)                                                            \
+    PART(X, "Answer", NULL, answer)                                                                \
+    PART(X, "Nothing to write", NULL, nothing_to_write)                                            \
+    PART_OF(X, "Setup", NULL, connecting_s, way->time->unknown_s)                                  \
+    PART_OF(X, "Unknown", NULL, unknown_s, 0)                                                      \
     X(BYTES, "Buffer", NULL, 7, to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client) \
     X(COUNT, "Blocked", NULL, 0, way->blocked_count)                                               \
     X(COUNT, "Window full", NULL, 0, way->window_full_count)                                       \

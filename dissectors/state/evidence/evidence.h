@@ -340,6 +340,10 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
     return receiver->last_cdc_received.qp ? &receiver->last_cdc_received : &receiver->valid_from;
 }
 
+/* Whether times of the connection's TCP segments and RoCE packets can be compared: all have come
+ * from one interface. False if the link group of the connection is not known. */
+bool smcr_evidence_has_one_clock(const smcr_conn_t *conn);
+
 /* The frame before which neither side sends a packet of the connection on RoCE: its Accept. 0: not
  * known. Two interfaces of a capture may have two clocks, so that the order of TCP and RoCE is not
  * known either. */

@@ -34,10 +34,16 @@ may_miss_first_message(const smcr_conn_t *conn, int side)
     return link || !conn->lgr->first_contact_captured;
 }
 
+bool
+smcr_evidence_has_one_clock(const smcr_conn_t *conn)
+{
+    return conn->lgr && !conn->lgr->state->several_interfaces;
+}
+
 uint32_t
 smcr_evidence_first_frame(const smcr_conn_t *conn)
 {
-    return conn->lgr->state->several_interfaces ? 0 : conn->accept_frame;
+    return smcr_evidence_has_one_clock(conn) ? conn->accept_frame : 0;
 }
 
 /* The later of both acknowledgements counts, and UINT32_MAX is later than any frame. */

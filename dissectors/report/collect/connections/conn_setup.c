@@ -91,6 +91,40 @@ smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted)
     return counted->contact.ready;
 }
 
+/* The first packet of the connection on RoCE; frame 0: there is none. */
+static smcr_when_t
+first_packet(const smcr_collect_conn_stats_t *counted)
+{
+    return counted->on_roce ? counted->counts->times.timeline.begun : (smcr_when_t){0, 0};
+}
+
+/* Returns the time of the last captured step of CLC, nanoseconds; 0: there is none before the
+ * connection's first packet on RoCE, or times of TCP and RoCE cannot be compared. */
+static uint64_t
+last_clc_step(const smcr_collect_conn_stats_t *counted)
+{
+    smcr_when_t begun = first_packet(counted);
+    uint64_t last = 0;
+
+    if (!smcr_evidence_has_one_clock(counted->conn))
+        return 0;
+    for (unsigned type = SMCR_CLC_PROPOSAL; type <= SMCR_CLC_CONFIRM; type++)
+        if (counted->clc[type].frame && counted->clc[type].time <= begun.time)
+            last = MAX(last, counted->clc[type].time);
+    return last;
+}
+
+/* Packets that are missing do not matter: nobody sends a packet of the connection on RoCE before
+ * the steps of CLC are over. */
+uint64_t
+smcr_collect_conn_connecting_until(const smcr_collect_conn_stats_t *counted)
+{
+    smcr_when_t ready = smcr_collect_conn_ready(counted);
+
+    return ready.frame ? ready.time
+                       : MAX(counted->contact.sure_until.time, last_clc_step(counted));
+}
+
 /* Whether the capture proves that the LLC request got no response in time. The capture continues
  * long enough after the request. Also, both directions of the link are captured, or the connection
  * has fallen back to TCP. */
@@ -149,6 +183,28 @@ fill_time_of_fallback(smcr_entry_connection_t *entry)
         entry->setup.fallback_s = smcr_figure_time_between(entry->first_frame, fallback->frame);
 }
 
+/* Fills in the bounds of the time from the SYN until the connection can carry data, if it has
+ * carried data: they are the time itself if it is known (`entry->setup_s`). Else the connection
+ * could carry data after connecting_until(), and at the latest with its first packet on RoCE.
+ * `syn`: time of the SYN; SMCR_FIGURE_UNKNOWN: not known. Without it only the lower bound is known,
+ * from the first frame of the connection. `in_order`: times of TCP are in order. */
+static void
+fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted, uint64_t syn,
+            bool in_order)
+{
+    const smcr_conn_t *conn = counted->conn;
+    smcr_when_t begun = first_packet(counted);
+    uint64_t until = smcr_collect_conn_connecting_until(counted), first = entry->first_frame.time;
+
+    entry->setup.least_s = entry->setup.most_s = entry->setup_s;
+    if (entry->setup_s != SMCR_FIGURE_UNKNOWN || !in_order || !begun.frame)
+        return;
+    if (until > first)
+        entry->setup.least_s = until - first;
+    if (syn != SMCR_FIGURE_UNKNOWN && begun.time >= syn && smcr_evidence_has_one_clock(conn))
+        entry->setup.most_s = begun.time - syn;
+}
+
 /* Each step begins where the step before has ended: a missing message makes both of its steps
  * unknown. */
 void
@@ -165,5 +221,7 @@ smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
     entry->setup.llc_s = step(&from, smcr_collect_conn_ready(counted));
     entry->setup_s = step(&syn, smcr_collect_conn_ready(counted));
     entry->setup_longest = longest_step(counted, scope);
+    fill_bounds(entry, counted, known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN,
+                !tcp || !tcp->is_disordered);
     fill_time_of_fallback(entry);
 }

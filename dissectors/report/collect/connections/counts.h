@@ -359,6 +359,10 @@ void smcr_collect_conn_fill_tcp_direction(smcr_entry_conn_direction_t *entry,
 /* Returns the packet from which on the connection could carry data; frame 0: not known. */
 smcr_when_t smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted);
 
+/* Time before which the connection certainly could not carry data, nanoseconds since 1970: at most
+ * smcr_collect_conn_ready(). 0: not known. */
+uint64_t smcr_collect_conn_connecting_until(const smcr_collect_conn_stats_t *counted);
+
 /* Fills in how long the steps of the setup took. `tcp` may be NULL. */
 void smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
                                   const smcr_collect_conn_stats_t *counted,
