@@ -520,6 +520,12 @@ ONCE_SAID_OF_LLC = [
         "seed 4",
     ),
     (
+        "the begin of a silence, though the first request without an answer is missing",
+        "7.2-v2-g5-device-removed",
+        "thinned",
+        "without one RoCE packet of 7",
+    ),
+    (
         "a late message, though its WRITE may have come later",
         "6.1-v2-e-urgent",
         "shuffled",

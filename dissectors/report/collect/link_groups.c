@@ -350,12 +350,21 @@ typedef struct {
     smcr_when_t over; /* frame in which it was deleted or rejected */
 } link_end_t;
 
+/* Whether the silence by which the link is lost may have begun before its first captured request
+ * without an answer, `lost`: requests before it are missing, or came out of order. */
+static bool
+may_be_silent_before(const smcr_link_t *link, smcr_when_t lost)
+{
+    return !link->lost_frame && lost.frame &&
+           smcr_evidence_lacks_between(link->lgr, smcr_link_last_use(link), lost.frame);
+}
+
 /* Returns since when the link is lost, or was until its end. Frame 0: it was not, or this is not
  * known. `lost`: as for fill_states(). */
 static smcr_when_t
 lost_from(const smcr_link_t *link, const smcr_collect_t *collection, smcr_when_t lost)
 {
-    if (may_be_lost_before(link))
+    if (may_be_lost_before(link) || may_be_silent_before(link, lost))
         return (smcr_when_t){0, 0};
     return lost.frame ? lost : smcr_collect_when(collection, link->lost_frame);
 }
