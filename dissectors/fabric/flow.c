@@ -91,6 +91,12 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
 }
 
 bool
+smcr_flow_is_next(const smcr_flow_t *flow, uint32_t psn)
+{
+    return !flow->highest || ((flow->highest + 1) & SMCR_PSN_MASK) == psn;
+}
+
+bool
 smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 {
     return flow->psn_history.used && smcr_flow_is_far(flow, psn);

@@ -114,6 +114,9 @@ void smcr_flow_announce(smcr_flow_t *flow, uint32_t psn);
 smcr_flow_verdict_t smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse,
                                     wmem_allocator_t *scope, const smcr_sent_t *packet);
 
+/* Whether `psn`, of 24 bits, follows the highest PSN of the flow. True before the first request. */
+bool smcr_flow_is_next(const smcr_flow_t *flow, uint32_t psn);
+
 /* Whether a request with `psn`, of 24 bits, proves that the queue pair number now belongs to a new
  * connection, if its content does not prove that the flow goes on (`goes_on` of smcr_sent_t). The
  * proof: `psn` is more than 131,072 above the highest PSN of the flow, or more than 16,384 below

@@ -28,6 +28,8 @@ typedef struct {
     uint8_t sender[SMCR_GID_LENGTH]; /* GID of the sender. For an InfiniBand packet without a GRH,
                                         the last two bytes are the source LID. Not set if `status`
                                         is unverified. */
+    uint32_t interface; /* number of the interface that captured the packet; not set if `status` is
+                           unverified */
     uint32_t computed; /* value from smcr_icrc_compute(); not set if `status` is unverified */
     uint32_t found;    /* value in the packet, in the byte order of `computed`; not set if `status`
                           is unverified */

@@ -112,12 +112,9 @@ learn_cdc(packet_info *pinfo, const smcr_cdc_t *cdc, const smcr_arrival_t *arriv
 
 /* Decodes an LLC or CDC message, and lets the state learn from the message. */
 static void
-learn_message(packet_info *pinfo, const smcr_packet_t *packet, tvbuff_t *message,
-              const smcr_arrival_t *arrival)
+learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
 {
-    if (packet->has_cdc) {
-        learn_cdc(pinfo, &packet->cdc, arrival);
-    } else if (smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
+    if (smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
         smcr_cdc_t cdc;
         smcr_cdc_decode(message, pinfo, &cdc);
         learn_cdc(pinfo, &cdc, arrival);
@@ -254,7 +251,7 @@ learn_part(packet_info *pinfo, smcr_packet_t *packet, const smcr_arrival_t *arri
     if (packet->record.has_part && is_cut(packet->payload))
         smcr_evidence_pass_over(arrival);
     if (message && is_intact_smcr(&packet->record))
-        learn_message(pinfo, packet, message, arrival);
+        learn_message(pinfo, message, arrival);
     if (packet->record.kind == SMCR_RECORD_WRITE)
         learn_immediate(pinfo, packet, arrival);
 }
@@ -349,35 +346,29 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 
 /* ---- the ICRC ---- */
 
-/* Whether the packet is a CDC message that contradicts what is known of its connection. A damaged
- * message would make a connection that does not exist, or seem to break a rule. */
+/* Whether the packet may be a whole LLC or CDC message, of which all bytes are captured. Requests
+ * of other programs begin with the same values: to an unknown queue pair, only a message of the
+ * usual length counts. */
 static bool
-is_doubtful_cdc(packet_info *pinfo, smcr_packet_t *packet)
-{
-    packet->has_cdc = smcr_cdc_decode(packet->payload, pinfo, &packet->cdc);
-    return !packet->has_cdc || smcr_state_cdc_is_doubtful(smcr_capture_state(),
-                                                          &packet->roce.destination, &packet->cdc);
-}
-
-/* Whether the packet is a whole CDC message, of which all bytes are captured. */
-static bool
-is_whole_cdc(const smcr_packet_t *packet)
+may_be_whole_message(const smcr_packet_t *packet)
 {
     bool is_whole = smcr_ib_operations[packet->roce.opcode].is_whole_send &&
                     smcr_packet_has_bytes(packet) && !is_cut(packet->payload);
 
-    return is_whole && smcr_wire_llc_type_is_cdc(tvb_get_uint8(packet->payload, 0));
+    return is_whole && (packet->roce.payload_length == SMCR_LLC_LENGTH ||
+                        smcr_qp_find(smcr_capture_state(), &packet->roce.destination));
 }
 
-/* The first messages of a sender are checked until one ICRC is right: from then on, a wrong ICRC of
- * this sender means a corrupt packet (smcr_senders_trust()). */
+/* The messages change what is known of links, RMBs and connections: a damaged one would make a link
+ * or a connection that does not exist, or seem to break a rule. They are short, so the check costs
+ * little. Of other packets, those are checked that would look like a fault of their sender. */
 bool
-smcr_packet_wants_icrc(packet_info *pinfo, smcr_packet_t *packet)
+smcr_packet_wants_icrc(const packet_info *pinfo, const smcr_packet_t *packet)
 {
-    if (!is_whole_cdc(packet) || !is_first_pass(pinfo) || smcr_capture_is_quoted(pinfo))
+    if (!is_first_pass(pinfo) || smcr_capture_is_quoted(pinfo))
         return false;
-    return smcr_senders_are_unjudged(smcr_capture_state(), packet->roce.source) ||
-           is_doubtful_cdc(pinfo, packet);
+    return may_be_whole_message(packet) ||
+           smcr_state_packet_is_doubtful(smcr_capture_state(), &packet->roce);
 }
 
 /* The ICRC of this packet is counted first, and the decision about its sender includes it. Later
@@ -390,7 +381,9 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
     uint32_t doubted = 0;
 
     packet->roce.has_bad_icrc = icrc->status == SMCR_IB_ICRC_BAD &&
-                           smcr_senders_trust(smcr_capture_state(), icrc, &doubted);
+                           smcr_senders_trust(smcr_capture_state(), icrc, &doubted) &&
+                           (smcr_preferences.check_icrc ||
+                            smcr_senders_are_mostly_right(smcr_capture_state(), icrc));
     if (doubted) {
         icrc->status = SMCR_IB_ICRC_UNVERIFIED;
         icrc->sender_doubted = doubted == pinfo->num;

@@ -39,8 +39,6 @@ typedef struct {
     const smcr_packet_tapped_t *tapped; /* a tap has copied the packet, which no network has
                                            carried; its headers are those that RoCE would have.
                                            NULL: a packet of RoCE */
-    bool has_cdc;           /* `cdc` is set: smcr_packet_wants_icrc() has decoded the message */
-    smcr_cdc_t cdc;         /* the CDC message that is the payload; set with `has_cdc` */
 } smcr_packet_t;
 
 /* Fills in a new `packet` in the layer that Wireshark dissects now: the GIDs of source and
@@ -70,10 +68,10 @@ bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
 void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
 /* Whether the ICRC of the packet has to be checked without the preference smcr.check_icrc: in the
- * first pass, for a message that contradicts what is known of its connection, and for the first
- * messages of a sender. Called after the payload is known, and before smcr_packet_learn(). If the
- * function decodes the message, it stores it in `cdc` of the packet and sets `has_cdc`. */
-bool smcr_packet_wants_icrc(packet_info *pinfo, smcr_packet_t *packet);
+ * first pass, of each packet that may be a whole LLC or CDC message, or that is doubtful
+ * (smcr_state_packet_is_doubtful()). Called after the payload is known, and before
+ * smcr_packet_learn(). */
+bool smcr_packet_wants_icrc(const packet_info *pinfo, const smcr_packet_t *packet);
 
 /* First pass: returns a smcr_arrival_t, the argument with which the state learns a packet or
  * message, with the state, the time and the VLAN of this frame. The caller adds the record, and the

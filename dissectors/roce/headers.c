@@ -476,6 +476,7 @@ smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t
     icrc.status = icrc.computed == icrc.found ? SMCR_IB_ICRC_GOOD : SMCR_IB_ICRC_BAD;
     icrc.offset = end - (start == SMCR_HOOKS_BTH ? cover.bth : 0);
     read_sender(tvb, &cover, roce, icrc.sender);
+    icrc.interface = smcr_capture_interface(pinfo);
     return icrc;
 }
 

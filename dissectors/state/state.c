@@ -57,45 +57,59 @@ smcr_state_set_points(smcr_state_t *state, smcr_points_t *points)
 
 /* ---- senders ---- */
 
+/* Whose ICRCs are judged together. */
 typedef struct {
-    uint8_t address[SMCR_GID_LENGTH]; /* GID of the sender: the key of the table */
-    bool trusted;                     /* the sender has sent a right ICRC */
-    uint32_t wrong;                   /* number of wrong ICRCs before the first right one */
-    uint32_t doubted;                 /* frame of the first wrong ICRC after WRONG_MAX of them; 0:
-                                         none */
+    uint8_t address[SMCR_GID_LENGTH];    /* GID of the sender */
+    uint8_t interface[sizeof(uint32_t)]; /* interface of the capture: on the sender's own host, the
+                                            adapter may compute the ICRC after the capture */
+} sender_key_t;
+
+typedef struct {
+    sender_key_t key; /* the key of the table */
+    bool trusted;     /* the sender has sent a right ICRC */
+    uint32_t right;   /* number of right ICRCs */
+    uint32_t bad;     /* number of wrong ICRCs */
+    uint32_t wrong;   /* number of wrong ICRCs before the first right one */
+    uint32_t doubted; /* frame of the first wrong ICRC after WRONG_MAX of them; 0: none */
 } sender_t;
 
-SMCR_WIRE_KEY(hash, is_equal, SMCR_GID_LENGTH)
+SMCR_WIRE_KEY(hash, is_equal, sizeof(sender_key_t))
+
+static sender_key_t
+key_of(const smcr_icrc_t *icrc)
+{
+    sender_key_t key;
+
+    memcpy(key.address, icrc->sender, sizeof key.address);
+    memcpy(key.interface, &icrc->interface, sizeof key.interface);
+    return key;
+}
 
 /* The results of the ICRC checks of the packet's sender; NULL: no packet of this sender was
  * checked. */
 static const sender_t *
 find_sender(const smcr_state_t *state, const smcr_icrc_t *icrc)
 {
-    return state->senders ? wmem_map_lookup(state->senders, icrc->sender) : NULL;
+    sender_key_t key = key_of(icrc);
+
+    return state->senders ? wmem_map_lookup(state->senders, &key) : NULL;
 }
 
 /* The sender of the ICRC, a new one if it is not known; NULL: too many senders are kept. */
 static sender_t *
 get_sender(smcr_state_t *state, const smcr_icrc_t *icrc)
 {
+    sender_key_t key = key_of(icrc);
+
     if (!state->senders)
         state->senders = wmem_map_new(state->scope, hash, is_equal);
-    sender_t *sender = wmem_map_lookup(state->senders, icrc->sender);
+    sender_t *sender = wmem_map_lookup(state->senders, &key);
     if (sender || wmem_map_size(state->senders) >= SENDERS_MAX)
         return sender;
     sender = wmem_new0(state->scope, sender_t);
-    memcpy(sender->address, icrc->sender, SMCR_GID_LENGTH);
-    wmem_map_insert(state->senders, sender->address, sender);
+    sender->key = key;
+    wmem_map_insert(state->senders, &sender->key, sender);
     return sender;
-}
-
-bool
-smcr_senders_are_unjudged(const smcr_state_t *state, const uint8_t sender[SMCR_GID_LENGTH])
-{
-    const sender_t *known = state->senders ? wmem_map_lookup(state->senders, sender) : NULL;
-
-    return !known || (!known->trusted && !known->doubted);
 }
 
 /* Trust is never lost: one right ICRC shows that the sender computes them. */
@@ -105,9 +119,14 @@ smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
     smcr_state_learns(state, frame);
     sender_t *sender = icrc->status != SMCR_IB_ICRC_UNVERIFIED ? get_sender(state, icrc) : NULL;
 
-    if (!sender || sender->trusted)
+    if (!sender)
         return;
-    if (icrc->status == SMCR_IB_ICRC_GOOD) {
+    bool is_right = icrc->status == SMCR_IB_ICRC_GOOD;
+    sender->right += is_right;
+    sender->bad += !is_right;
+    if (sender->trusted)
+        return;
+    if (is_right) {
         sender->trusted = true;
         sender->doubted = 0;
     } else if (++sender->wrong == WRONG_MAX + 1) {
@@ -122,4 +141,12 @@ smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t 
 
     *doubted = sender ? sender->doubted : 0;
     return sender && sender->trusted;
+}
+
+bool
+smcr_senders_are_mostly_right(const smcr_state_t *state, const smcr_icrc_t *icrc)
+{
+    const sender_t *sender = find_sender(state, icrc);
+
+    return sender && sender->right > sender->bad;
 }

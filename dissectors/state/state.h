@@ -42,10 +42,12 @@ void smcr_state_set_points(smcr_state_t *state, smcr_points_t *points);
  * counted. Called in the first pass, in the order of the capture. */
 void smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame);
 
-/* Whether it is not decided yet whether the ICRCs of this sender mean something. `sender`: GID. */
-bool smcr_senders_are_unjudged(const smcr_state_t *state, const uint8_t sender[SMCR_GID_LENGTH]);
-
 /* Whether the sender has sent a right ICRC, as far as is known now. `*doubted`: frame of the wrong
  * ICRC from which on wrong ICRCs of this sender mean nothing; 0: there is no such frame, or a right
  * ICRC has come since. */
 bool smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t *doubted);
+
+/* Whether most checked ICRCs of this sender are right. A network damages few packets. If half of
+ * the ICRCs are wrong or more, a part of the capture may be from the sender's own host, before the
+ * adapter computes them. */
+bool smcr_senders_are_mostly_right(const smcr_state_t *state, const smcr_icrc_t *icrc);

@@ -233,6 +233,29 @@ def message_damaged(capture):
     end(connection)
 
 
+DAMAGED_AT = (5, 9, 12, 13, 15, 20, 21, 22, 23, 11)  # bytes from the BTH on
+
+
+def all_fields_damaged(capture):
+    """The path damages a third of the RoCE packets, each in another field: queue pair, PSN, type,
+    length, token, address, RKey. The sender retransmits each."""
+    connection = begun(capture)
+    for _ in range(4):
+        talk(connection)
+    connection.group.links[1].send("client", llc.llc_message(0x27, bytes(16)))
+    connection.group.links[1].send("server", llc.llc_message(0x27, bytes(16), flags=llc.REPLY))
+    end(connection)
+    frames, capture.frames[:] = list(capture.frames), []
+    roce = [frame for _, frame in frames if frame[36:38] == ROCE]
+    damages = dict(zip(roce[8::3], DAMAGED_AT * len(roce)))
+    for when, frame in frames:
+        at = 42 + damages.get(frame, 0)
+        if at > 42 and at < len(frame) - 4:
+            broken = frame[:at] + bytes([frame[at] ^ 1 << at % 8]) + frame[at + 1 :]
+            capture.frames.append((when - 1, broken))
+        capture.frames.append((when, frame))
+
+
 def lost_behind_capture(capture):
     connection = begun(capture)
     talk(connection)
@@ -1253,6 +1276,7 @@ SCENES = {
         "corruption",
         "corruption_unchecked",
         "message_damaged",
+        "all_fields_damaged",
         "lost_behind_capture",
         "acknowledgements_lost",
         "slow_answers_of_host",

@@ -50,7 +50,7 @@ effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
 }
 
 /* Finding: damaged packets. The ICRC of a packet does not match its bytes. Without the preference
- * smcr.check_icrc the plugin checks ICRCs of doubtful messages only, and other packets may be
+ * smcr.check_icrc the plugin checks messages and doubtful packets only, and other packets may be
  * damaged, too. With it, retransmissions in flows with damaged packets are consequences of the
  * damage. So they do not count as lost packets (on_loss.c). */
 static void
@@ -67,9 +67,9 @@ find_damaged(smcr_finder_t *finder)
                                .when = smcr_finder_notice(finder, filter).first,
                                .filter = filter},
         "%s with a wrong ICRC%s: %s%s",
-        smcr_words_things(finder->scope, trouble.count, checks_all ? "packet" : "message"),
+        smcr_words_things(finder->scope, trouble.count, "packet"),
         smcr_finding_trouble_hosts(finder, &trouble), effect_of_damage(finder, &trouble),
-        checks_all ? "" : "; other packets are not checked (-o smcr.check_icrc:TRUE)");
+        checks_all ? "" : "; not all packets are checked (-o smcr.check_icrc:TRUE)");
 }
 
 /* ---- refused packets ---- */

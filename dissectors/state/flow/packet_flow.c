@@ -56,6 +56,7 @@ report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
+    arrival->state->has_trouble |= verdict->order == SMCR_FLOW_IS_RETRANSMISSION;
     if (verdict->order == SMCR_FLOW_IS_RETRANSMISSION)
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
@@ -282,31 +283,6 @@ smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token)
     return arrival->goes_on;
 }
 
-/* Whether a cursor cannot follow `before`, the last one of the same kind: it is beyond the element
- * of `size` bytes (0: not known), or its round is neither the round of `before` nor the next. */
-static bool
-is_impossible_cursor(smcr_cursor_t cursor, smcr_cursor_t before, uint32_t size)
-{
-    return (size && cursor.count >= size) || (uint16_t)(cursor.wrap - before.wrap) > 1;
-}
-
-bool
-smcr_state_cdc_is_doubtful(const smcr_state_t *state, const smcr_ib_qp_key_t *to,
-                           const smcr_cdc_t *cdc)
-{
-    const smcr_qp_t *qp = smcr_qp_find(state, to);
-    const smcr_conn_t *conn =
-        qp ? smcr_conn_find(state, qp->link->lgr, qp->side, cdc->token) : NULL;
-
-    if (!conn)
-        return true;
-    const smcr_conn_side_t *reader = &conn->side[qp->side], *writer = &conn->side[!qp->side];
-    if (smcr_conn_side_seq_step(writer, cdc->seq) != 1)
-        return true;
-    return is_impossible_cursor(cdc->prod, writer->prod, reader->size) ||
-           is_impossible_cursor(cdc->cons, writer->cons, writer->size);
-}
-
 /* Finds the queue pair that receives an acknowledgement, by a link of which only the queue pair
  * that sends the acknowledgement is known (smcr_link_of_ack()). The receiver becomes the other
  * queue pair of this link. `qp`: the queue pair with the receiver's number, whose peer is not
@@ -368,6 +344,34 @@ find_receiver(const smcr_arrival_t *arrival)
     return qp;
 }
 
+/* Whether SMC-R does not send such a packet while nothing goes wrong: it sends whole SENDs, RDMA
+ * WRITEs and positive acknowledgements. */
+static bool
+is_unusual(const smcr_ib_headers_t *roce)
+{
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[roce->opcode];
+
+    if (roce->opcode == SMCR_RC_ACK)
+        return smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) != SMCR_IB_SYNDROME_ACK;
+    return !operation->is_whole_send && !operation->is_write;
+}
+
+/* An acknowledgement may cover any PSN, so its PSN shows nothing. */
+bool
+smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_headers_t *roce)
+{
+    bool is_positive_ack = roce->opcode == SMCR_RC_ACK && !is_unusual(roce);
+    const smcr_qp_t *qp = is_positive_ack && !state->has_trouble
+                              ? NULL
+                              : smcr_qp_find(state, &roce->destination);
+
+    if (!qp)
+        return false;
+    if (state->has_trouble || is_unusual(roce) || !smcr_flow_is_next(&qp->traffic.flow, roce->psn))
+        return true;
+    return roce->has_reth && !smcr_write_fits(state, qp, roce);
+}
+
 /* Whether the queue pair carries SMC-R is decided before anything else changes. A packet with a
  * wrong ICRC changes only the order of its flow. */
 bool
@@ -391,6 +395,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (roce->has_bad_icrc) {
         smcr_flow_verdict_t verdict = smcr_outcome_judge(arrival, &qp->traffic, &peer->traffic);
         arrival->record->kind = SMCR_RECORD_CORRUPT;
+        arrival->state->has_trouble = true;
         smcr_state_note_damaged_write(arrival);
         smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
         report_retransmission(arrival, &verdict);

@@ -32,7 +32,7 @@ const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *
                                                            const smcr_entry_rdma_t *flow);
 
 /* Whether a packet of the flow or of its reverse flow is known to have a wrong ICRC. Without the
- * preference smcr.check_icrc only doubtful messages are checked. */
+ * preference smcr.check_icrc only messages and doubtful packets are checked. */
 bool smcr_finding_flow_has_wrong_icrc(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether wrong ICRCs explain the retransmissions of the flow: all ICRCs are checked, and a packet

@@ -407,6 +407,34 @@ smcr_write_names_open_conn(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
     return conn && !smcr_conn_has_closed(conn);
 }
 
+/* Whether the request writes where the stream of its connection ends. True if the capture does not
+ * show where it ends, or the size of the element. */
+static bool
+continues_stream(const smcr_qp_t *qp, const smcr_conn_t *conn, const smcr_rmb_rtoken_t *entry,
+                 uint64_t va)
+{
+    const smcr_stream_t *stream = &conn->side[qp->side].in;
+    uint64_t offset = offset_in_element(entry->rmb, va - entry->va);
+
+    if (!stream->positions_known || !smcr_ring_room(&stream->ring))
+        return true;
+    return offset == smcr_ring_offset(&stream->ring, smcr_stream_end(stream));
+}
+
+/* Only asks, as smcr_write_names_open_conn() does. The first packet of several does not show
+ * whether its length is right. */
+bool
+smcr_write_fits(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_ib_headers_t *roce)
+{
+    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, qp, roce->rkey);
+    unsigned index = entry ? element_of(entry->rmb, entry->va, roce->virtual_address) : 0;
+    const smcr_conn_t *conn = index ? smcr_rmb_conn(entry->rmb, index) : NULL;
+    bool is_whole = smcr_ib_operations[roce->opcode].ends &&
+                    roce->dma_length == (uint32_t)roce->payload_length;
+
+    return conn && is_whole && continues_stream(qp, conn, entry, roce->virtual_address);
+}
+
 /* Finds the position of a request of `conn`. `refused`: the same request in an earlier
  * transmission, which the receiver has refused; NULL: none. The request gets the position of the
  * earlier transmission, if it has the same connection. */

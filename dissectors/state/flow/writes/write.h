@@ -64,6 +64,12 @@ bool smcr_write_has_free_rmb(const smcr_write_t *write);
  * address. `qp`: queue pair that receives the packet. */
 bool smcr_write_names_open_conn(const smcr_arrival_t *arrival, const smcr_qp_t *qp);
 
+/* Whether a WRITE of one packet fits to what is known: its RKey and its address name the RMB
+ * element of a connection, its length is that of its payload, and it continues the stream. Correct
+ * peers send other ones, too: retransmissions, WRITEs after a move, and WRITEs of several packets.
+ * `qp`: queue pair that receives the packet. */
+bool smcr_write_fits(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_ib_headers_t *roce);
+
 /* Writes the place of the WRITE packet to `record->write_location`. If the RMB is known: element
  * and offset. If the position of its request is known: the position in the byte stream, which is
  * that of the request plus the bytes of the packets before this one. Returns whether the position
