@@ -137,6 +137,19 @@ def one_late(frames, _path):
     return [moved if frame is late else frame for frame in frames]
 
 
+def two_clocks(frames, _path):
+    """The packets of one host have time stamps of another clock, which is three seconds ahead."""
+    other = sorted(set(map(alterations.host, frames)))[1]
+    ahead = 3 * alterations.UNIT
+    moved = (
+        pcapng.at_time(frame, pcapng.time(frame) + ahead)
+        if alterations.host(frame) == other
+        else frame
+        for frame in frames
+    )
+    return sorted(moved, key=pcapng.time)
+
+
 # capture, how it is altered, kind of the first finding (None: nothing is wrong), what the findings
 # do not say
 ALTERED = [
@@ -160,7 +173,13 @@ ALTERED = [
     ("6.1-v2-d-bulk-slow-reader", set_back, "slow_reader", []),
     ("6.1-v2-d-bulk-slow-reader", one_late, "slow_reader", ["stopped answering", "No packet from"]),
     ("6.1-v2-c-three-conns", set_back, "clock_step", []),
+    ("6.1-v2-c-three-conns", two_clocks, "clocks_differ", ["broken", "no response", "slow"]),
+    ("6.1-v2-q-forty-conns", two_clocks, "clocks_differ", ["broken", "no response", "slow"]),
 ]
+
+
+# display filters of first findings, by kind
+FILTERS = {"clocks_differ": "smcr.captured_late"}
 
 
 def test_altered_captures_blame_nobody(tshark, scratch):
@@ -175,6 +194,7 @@ def test_altered_captures_blame_nobody(tshark, scratch):
         grave = [each["kind"] for each in findings if each["severity"] != "info"]
         if (
             (grave or [None])[0] != kind
+            or FILTERS.get(kind) not in (None, *(each["filter"] for each in findings[:1]))
             or ("No fault" in text) != (kind is None)
             or any(word in each for word in unsaid for each in told)
         ):

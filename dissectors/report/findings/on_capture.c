@@ -597,6 +597,24 @@ find_clock_step(smcr_finder_t *finder)
                     smcr_words_duration(finder->scope, notice.back), notice.first.frame, others);
 }
 
+/* Finding: packets are captured after their own acknowledgements, so the times of the capture do
+ * not show which packet was first. The two directions come from two interfaces with different
+ * clocks, for example from two captures that were merged. */
+static void
+find_differing_clocks(smcr_finder_t *finder)
+{
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.captured_late");
+
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CLOCKS_DIFFER,
+                                           .count = notice.count,
+                                           .when = notice.first,
+                                           .filter = "smcr.captured_late"},
+                    "Packets are captured after their own acknowledgements: the clocks of "
+                    "interfaces differ, or the file is not sorted; times and causes are not "
+                    "proven");
+}
+
 /* ---- connections that go silent ---- */
 
 /* Shortest silence that counts, nanoseconds. */
@@ -847,6 +865,7 @@ smcr_finding_on_capture(smcr_finder_t *finder)
 {
     find_cut_frames(finder);
     find_clock_step(finder);
+    find_differing_clocks(finder);
     if (smcr_finder_is_filtered(finder)) {
         suppress_findings_of_missing(finder);
         return;

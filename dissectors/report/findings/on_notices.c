@@ -50,6 +50,8 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_BY_HANDSHAKE] = {"clc.data_instead", "no_response"},
     [SMCR_FINDING_BY_FALLBACK] = {"clc.declined", "clc.out_of_sync_decline", "no_response"},
     [SMCR_FINDING_BY_ICRC] = {"cdc.unseen_data", "cdc.sequence_gap", "packet_ahead"},
+    [SMCR_FINDING_BY_CLOCKS_DIFFER] = {"captured_late", "no_response", "llc.late_response",
+        "conn.began_before", "packet_ahead", "cdc.sequence_gap", OF_LACK},
     [SMCR_FINDING_BY_DISORDER] = {"packet_ahead"},
     [SMCR_FINDING_BY_LACK] = {"packet_ahead", "cdc.sequence_gap", "no_response", OF_LACK},
 };
@@ -293,9 +295,19 @@ find_application_errors(smcr_finder_t *finder)
                     smcr_finder_subject(finder, first->subject), wmem_strbuf_finalize(text));
 }
 
-/* Makes findings of the expert items that no finding so far explains. Four kinds of items make no
- * finding: comments and chats, harmless notes, items of a kind that another notice has, and those
- * about a connection of which the report has found the other half (is_joined_half()). */
+/* Whether the item reports a broken rule that rests on the order of packets, and the times of the
+ * capture do not show this order. */
+static bool
+is_of_unknown_order(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+{
+    return finder->has_rank[SMCR_FINDING_BY_CLOCKS_DIFFER] &&
+           rank_of(notice) == SMCR_FINDING_BY_RULE;
+}
+
+/* Makes findings of the expert items that no finding so far explains. Five kinds of items make no
+ * finding: comments and chats, harmless notes, items of a kind that another notice has, broken
+ * rules while the order of packets is not known, and those about a connection of which the report
+ * has found the other half (is_joined_half()). */
 void
 smcr_finding_on_notices(smcr_finder_t *finder)
 {
@@ -312,7 +324,8 @@ smcr_finding_on_notices(smcr_finder_t *finder)
                                  selects, and is no expert item */
             continue;
         const char *name = notice->filter + strlen(PREFIX);
-        bool is_known = is_explained(finder, name) || is_joined_half(finder, name);
+        bool is_known = is_explained(finder, name) || is_joined_half(finder, name) ||
+                        is_of_unknown_order(finder, notice);
         if (!is_harmless(notice, name) && !is_known &&
             !wmem_map_contains(told, name))
             find_item(finder, notice);

@@ -26,6 +26,10 @@
 #define ABSENT_MAX 131072 /* maximum number of packets that may be missing before the first captured
                              packet of a flow */
 
+#define LATE_MIN (10 * SMCR_TIME_MILLISECOND) /* shortest time after its acknowledgement by which a
+                                                 request counts as captured late */
+#define LATE_REQUESTS 8 /* number of requests that are captured late until this is reported */
+
 /* ---- judge: what happened to a packet ---- */
 
 /* Reports that the peer has stopped answering, so the bytes on their way to the peer may be lost.
@@ -124,6 +128,21 @@ note_initial_psn(smcr_arrival_t *arrival)
         arrival->other_first_psn = announced + 1;
 }
 
+/* Reports once that the times of the capture do not show the order of packets: the eighth request,
+ * in the order of its flow, comes LATE_MIN or more after its acknowledgement. Fewer ones, or ones
+ * that come less late, have other causes: the capture has only the retransmission of a request, or
+ * it has the packets of two receive queues of its host. */
+static void
+note_disorder(const smcr_arrival_t *arrival, const smcr_flow_t *flow)
+{
+    smcr_state_t *state = arrival->state;
+
+    if (arrival->when.time < flow->acked_time + LATE_MIN)
+        return;
+    if (++state->captured_late == LATE_REQUESTS)
+        smcr_event_add(arrival, SMCR_EVENT_captured_late, NULL);
+}
+
 /* Judges a request by its PSN. Reports a retransmission, a silent peer, a payload above the MTU,
  * and lengths that contradict each other. Notes that the capture is out of order, if it has the
  * request after its acknowledgement. Returns what the receiver does with the request. */
@@ -141,6 +160,8 @@ judge_request(smcr_arrival_t *arrival)
     if (first && verdict.psn <= qp->traffic.flow.acked_psn) { /* request captured after its ACK */
         arrival->state->is_out_of_order = true;
         arrival->first_sent = (smcr_when_t){0, 0};
+        if (verdict.order == SMCR_FLOW_IS_NEXT)
+            note_disorder(arrival, &qp->traffic.flow);
     }
     report_retransmission(arrival, &verdict);
     if (verdict.receiver_action == SMCR_FLOW_RECEIVER_HAD_IT)

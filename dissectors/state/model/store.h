@@ -23,6 +23,8 @@ struct smcr_state {
     uint32_t interface;      /* number of the interface of the last packet; see `has_interface` */
     bool has_interface;      /* `interface` is known */
     bool several_interfaces; /* packets have come from more than one interface */
+    uint32_t captured_late;  /* number of requests that the capture has long after their
+                                acknowledgement (../flow/packet_flow.c) */
     bool has_trouble;        /* a packet of a link was damaged, retransmitted or not accepted:
                                 further packets may be damaged */
     bool is_out_of_order;    /* the capture is out of order: a request has come after its own

@@ -69,6 +69,8 @@ typedef enum {
     SMCR_FINDING_BY_DECLINE,        /* a connection falls back to TCP, and RoCE is not to blame */
     SMCR_FINDING_FIRST_RISK = SMCR_FINDING_BY_DECLINE,
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
+    SMCR_FINDING_BY_CLOCKS_DIFFER,  /* packets come after their acknowledgements: the times of the
+                                       capture do not show the order of packets */
     SMCR_FINDING_BY_DOUBTFUL_LOSS,  /* few retransmissions, without a known cause and cost */
     SMCR_FINDING_BY_PAUSE,          /* PAUSE and PFC frames */
     SMCR_FINDING_BY_OTHER_ROCE,     /* RoCE that is not analysed, with signs of trouble */
