@@ -460,8 +460,9 @@ bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *c
  * - Packets are missing after the sender's last message. The sequence number did not grow, or grew
  *   by more than the PSN.
  *
- * false if `conn` has no CDC message of the sender, and after a move to another link. The second
- * case needs a connection of the group whose CLC messages are not complete. */
+ * false if `conn` has no CDC message of the sender, after a move to another link, and for a
+ * failover validation. The second case needs a connection of the group whose CLC messages are not
+ * complete. */
 bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                            const smcr_cdc_t *cdc);
 
@@ -470,8 +471,9 @@ bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *con
  * element, bytes. At the point `last_confirmed_use` the element certainly belonged to `conn`.
  *
  * - No packet is missing after this point: the element still belongs to `conn`.
- * - One or two packets are missing: the element belongs to `conn` if the WRITE continues its
- *   stream. A WRITE at the start of the element may be the first one of a later connection.
+ * - One or two packets are missing: the element belongs to `conn` if the reader has not ended
+ *   `conn`, and the WRITE continues the stream. A WRITE at the start of the element may be the
+ *   first one of a later connection.
  * - More packets are missing: not known. `conn` may have closed, and a later connection may use the
  *   element.
  * - The WRITE is before this point: the element belongs to `conn` if `conn` had begun.

@@ -290,19 +290,19 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
 {
     const smcr_qp_t *qp = arrival->qp;
     const smcr_conn_side_t *sender = &conn->side[!qp->side];
-    const smcr_point_t *heard = &conn->side[qp->side].last_cdc_received;
+    const smcr_point_t *last = &conn->side[qp->side].last_cdc_received;
     bool is_replay = smcr_conn_side_has_moved(sender) || cdc->flags & SMCR_CDC_FLAG_FAILOVER;
     bool is_final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
     bool goes_on_closed = smcr_conn_side_has_closed(sender) && !is_final;
     int16_t step = smcr_conn_side_seq_step(sender, cdc->seq);
-    uint64_t absent = smcr_evidence_absent(heard, qp, arrival->psn);
+    uint64_t absent = smcr_evidence_absent(last, qp, arrival->psn);
 
     if (!sender->last_cdc_frame || is_replay)
         return false;
     bool is_next = !absent && step == 1;
     if (goes_on_closed && !is_next)
         return true;
-    return absent && !has_unique_token(conn) && has_foreign_number(arrival, heard, step);
+    return absent && !has_unique_token(conn) && has_foreign_number(arrival, last, step);
 }
 
 /* Whether the capture has no acknowledgement of the flow to the queue pair, though it has requests

@@ -222,7 +222,8 @@ smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer)
     *slot = pack(arrival->state, record, frame, layer, *slot);
 }
 
-/* The packed record is not changed; what `*record` points to lives as long as the state. */
+/* The packed record is not changed. What `*record` points to lives until the record is forgotten
+ * (smcr_record_forget()), or as long as the state. */
 bool
 smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_record_t *record)
 {

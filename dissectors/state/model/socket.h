@@ -62,8 +62,8 @@ smcr_socket_cursors_agree(int64_t ahead, int64_t other)
 smcr_socket_t *smcr_socket_newest(const smcr_state_t *state);
 
 /* Keeps the report `told` of a socket, which belongs to the dump with the number `dump`. A report
- * with the same ends and token as a kept socket is a newer report of this socket. `when`: frame and
- * time of the report. Returns the socket. */
+ * with the same ends, token and mode as a kept socket is a newer report of this socket. `when`:
+ * frame and time of the report. Returns the socket. */
 smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told,
                                 uint64_t dump, smcr_when_t when);
 
