@@ -154,8 +154,9 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     return smcr_evidence_has_packets_to(last->qp) && has_last_to(conn, side);
 }
 
-/* Whether at most one packet is missing after the point, and SMCR_EVIDENCE_ANNOUNCED_WITHIN packets
- * of the flow follow it. */
+/* Whether no packet is missing after the point, or only one, and SMCR_EVIDENCE_ANNOUNCED_WITHIN
+ * packets of the flow follow this one. False if the capture may lack the last packet of the flow
+ * (smcr_flow_has_last()). */
 static bool
 misses_no_pair(const smcr_point_t *last)
 {
