@@ -477,17 +477,30 @@ size_text(const smcr_finder_t *finder, const silent_host_t *host)
     return *hint ? hint : refused_text(finder, flow->stuck);
 }
 
-/* Returns " (the longest of 5 such silences, 3.59 s in all; the first after frame 34)"; "" if there
- * is one silence. Silences of several flows may be at the same time, so their sum is left out; the
- * first one, too, if it is the longest. */
+/* Returns "; the first after frame 34, at 868 ms", a time since the first frame of the capture; ""
+ * if the longest silence is the first one. */
+static const char *
+first_silence_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *longest)
+{
+    const smcr_entry_flow_silent_time_t *first =
+        longest->others.length ? longest->others.entries[0] : NULL;
+    uint64_t begin = finder->report->capture.first_time;
+
+    if (!first || first->begin_frame.frame > longest->begin_frame.frame)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; the first after frame %" PRIu32 ", at %s",
+                              first->begin_frame.frame,
+                              smcr_words_duration(finder->scope, first->begin_frame.time - begin));
+}
+
+/* Returns " (the longest of 5 such silences, 3.59 s in all; the first after frame 34, at 868 ms)";
+ * "" if there is one silence. Silences of several flows may be at the same time, so their sum is
+ * left out. */
 static const char *
 silences_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
     wmem_allocator_t *scope = finder->scope;
     const smcr_entry_flow_silence_t *longest = host->silence;
-    const smcr_entry_flow_silent_time_t *first =
-        longest->others.length ? longest->others.entries[0] : NULL;
-    bool is_first = !first || first->begin_frame.frame > longest->begin_frame.frame;
     const char *count = smcr_words_number(scope, host->count);
 
     if (host->count < 2)
@@ -497,8 +510,7 @@ silences_text(const smcr_finder_t *finder, const silent_host_t *host)
     return wmem_strdup_printf(
         scope, " (the longest of %s such silences, %s in all%s)", count,
         smcr_words_duration(scope, length_of(longest) + longest->others_s),
-        is_first ? "" : wmem_strdup_printf(scope, "; the first after frame %" PRIu32,
-                                           first->begin_frame.frame));
+        first_silence_text(finder, longest));
 }
 
 /* Returns "for 3.93 s despite 210 retransmissions", with the number of silences if there are
