@@ -41,35 +41,16 @@ CREATE TABLE smcr_lines
         Nullable(DateTime64(9, 'UTC')), `answer` Nullable(String)), `links` Array(Tuple(`number` Nullable(UInt64),
         `from_time` Nullable(DateTime64(9, 'UTC')))), `setup_s` Nullable(Float64), `setup` Tuple(`tcp_s`
         Nullable(Float64), `accept_s` Nullable(Float64), `confirm_s` Nullable(Float64), `llc_s` Nullable(Float64),
-        `fallback_s` Nullable(Float64)), `setup_longest` Nullable(String), `buffer_bytes` Tuple(`client`
-        Nullable(UInt64), `server` Nullable(UInt64)), `first_time` Nullable(DateTime64(9, 'UTC')), `lasted_s`
-        Nullable(Float64), `began_before` Nullable(Bool), `ends` Nullable(String), `named_by` Nullable(String),
-        `named_time` Nullable(DateTime64(9, 'UTC')), `goes_on` Nullable(Bool), `close` Nullable(String), `reset_by`
-        Nullable(String), `longest_waits` Array(Tuple(`writer` Nullable(String), `kind` Nullable(String), `lasted_s`
-        Nullable(Float64), `begin_time` Nullable(DateTime64(9, 'UTC')), `request_time` Nullable(DateTime64(9,
-        'UTC')))), `end` Tuple(`by` Nullable(String), `time` Nullable(DateTime64(9, 'UTC')), `is_reported`
-        Nullable(Bool), `idle_time` Nullable(DateTime64(9, 'UTC')), `other_time` Nullable(DateTime64(9, 'UTC')),
-        `written_after` Nullable(Bool), `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9, 'UTC')),
-        `not_known` Array(String)), `to_server` Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes`
-        Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes`
-        Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64), `time`
-        Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64),
-        `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64),
-        `reader_s` Nullable(Float64), `filling_s` Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64),
-        `answer_most_s` Nullable(Float64), `buffer_full_most_s` Nullable(Float64), `retransmission_most_s`
-        Nullable(Float64), `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `ack_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s`
-        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64),
-        `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64),
-        `buckets` Map(String, UInt64)), `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64),
-        `unasked_writes` Nullable(UInt64), `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String),
-        `begin_time` Nullable(DateTime64(9, 'UTC')), `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes`
-        Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `to_client` Tuple(`bytes`
+        `least_s` Nullable(Float64), `most_s` Nullable(Float64), `fallback_s` Nullable(Float64)), `setup_longest`
+        Nullable(String), `buffer_bytes` Tuple(`client` Nullable(UInt64), `server` Nullable(UInt64)), `first_time`
+        Nullable(DateTime64(9, 'UTC')), `lasted_s` Nullable(Float64), `began_before` Nullable(Bool), `ends`
+        Nullable(String), `named_by` Nullable(String), `named_time` Nullable(DateTime64(9, 'UTC')), `goes_on`
+        Nullable(Bool), `close` Nullable(String), `reset_by` Nullable(String), `longest_waits` Array(Tuple(`writer`
+        Nullable(String), `kind` Nullable(String), `lasted_s` Nullable(Float64), `begin_time` Nullable(DateTime64(9,
+        'UTC')), `request_time` Nullable(DateTime64(9, 'UTC')))), `end` Tuple(`by` Nullable(String), `time`
+        Nullable(DateTime64(9, 'UTC')), `is_reported` Nullable(Bool), `idle_time` Nullable(DateTime64(9, 'UTC')),
+        `other_time` Nullable(DateTime64(9, 'UTC')), `written_after` Nullable(Bool), `aborted_by` Nullable(String),
+        `aborted_time` Nullable(DateTime64(9, 'UTC')), `not_known` Array(String)), `to_server` Tuple(`bytes`
         Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64),
         `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64),
         `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s`
@@ -89,7 +70,27 @@ CREATE TABLE smcr_lines
         Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64), `urgent_count`
         Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')),
         `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes` Nullable(UInt64), `unannounced_bytes`
-        Nullable(UInt64), `not_known` Array(String)), `not_known` Array(String)),
+        Nullable(UInt64), `not_known` Array(String)), `to_client` Tuple(`bytes` Nullable(UInt64), `lacks_bytes`
+        Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64),
+        `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64),
+        `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s`
+        Nullable(Float64), `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s`
+        Nullable(Float64), `reader_s` Nullable(Float64), `filling_s` Nullable(Float64), `nothing_to_write_most_s`
+        Nullable(Float64), `answer_most_s` Nullable(Float64), `buffer_full_most_s` Nullable(Float64),
+        `retransmission_most_s` Nullable(Float64), `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
+        Map(String, UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `read_reported_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s`
+        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
+        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `slow_answers` Nullable(UInt64),
+        `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64), `urgent_count` Nullable(UInt64),
+        `open_wait` Tuple(`kind` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')), `proven_time`
+        Nullable(DateTime64(9, 'UTC'))), `unreported_bytes` Nullable(UInt64), `unannounced_bytes` Nullable(UInt64),
+        `not_known` Array(String)), `not_known` Array(String)),
     tcp Tuple(`tcp_stream` Nullable(UInt64), `src` Nullable(String), `dst` Nullable(String), `src_port`
         Nullable(UInt64), `dst_port` Nullable(UInt64), `first_time` Nullable(DateTime64(9, 'UTC')), `lasted_s`
         Nullable(Float64), `ecn_initiated` Nullable(Bool), `ecn_accepted` Nullable(Bool), `up` Tuple(`packets`
@@ -172,36 +173,37 @@ CREATE TABLE smcr_lines
         `cm_unanswered` Nullable(UInt64), `cm_unanswered_port` Nullable(UInt64), `nak` Tuple(`psn_sequence`
         Nullable(UInt64), `invalid_request` Nullable(UInt64), `remote_access` Nullable(UInt64), `remote_operational`
         Nullable(UInt64), `invalid_rd` Nullable(UInt64)), `rnr_nak` Nullable(UInt64), `cnp` Nullable(UInt64),
-        `cnp_copies` Nullable(UInt64), `repeated` Nullable(UInt64), `repeated_after` Tuple(`nak` Nullable(UInt64),
-        `icrc` Nullable(UInt64), `rnr` Nullable(UInt64), `read` Nullable(UInt64), `timeout` Nullable(UInt64),
-        `unknown` Nullable(UInt64)), `repeated_time` Nullable(DateTime64(9, 'UTC')), `retransmission_s`
-        Nullable(Float64), `rnr_wait_s` Nullable(Float64), `silent_s` Nullable(Float64), `silences` Nullable(UInt64),
-        `silent_repeated` Nullable(UInt64), `longest_silence` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')),
-        `end_time` Nullable(DateTime64(9, 'UTC')), `first_repeated_time` Nullable(DateTime64(9, 'UTC')), `is_over`
-        Nullable(Bool), `attempts` Nullable(UInt64), `repeated` Nullable(UInt64), `other_queue_pair_time`
-        Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64), `other_link_time` Nullable(DateTime64(9,
-        'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `early_time` Nullable(DateTime64(9, 'UTC')), `others_s`
-        Nullable(Float64), `others` Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
-        Nullable(DateTime64(9, 'UTC'))))), `acked_longest` Nullable(UInt64), `stuck` Tuple(`begin_time`
-        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `tries` Nullable(UInt64), `length`
-        Nullable(UInt64), `missing` Nullable(UInt64), `is_refused` Nullable(Bool), `rnr_naks` Nullable(UInt64),
-        `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac` Nullable(String), `standstills` Nullable(UInt64),
-        `still_s` Nullable(Float64), `still_most_s` Nullable(Float64), `longest` Tuple(`begin_time`
-        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC'))), `intervals`
-        Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `still_s`
-        Nullable(Float64), `still_most_s` Nullable(Float64), `port_mac` Nullable(String), `priority`
-        Nullable(UInt64))), `stopped` Tuple(`since_time` Nullable(DateTime64(9, 'UTC')), `silent_s` Nullable(Float64),
-        `still_s` Nullable(Float64), `still_most_s` Nullable(Float64), `port_mac` Nullable(String), `priority`
-        Nullable(UInt64))), `recovery` Tuple(`gap_to_nak_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
-        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
-        UInt64)), `nak_to_resend_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
-        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `timeout_s`
+        `cnp_copies` Nullable(UInt64), `cnp_undecided` Nullable(UInt64), `repeated` Nullable(UInt64), `repeated_after`
+        Tuple(`nak` Nullable(UInt64), `icrc` Nullable(UInt64), `rnr` Nullable(UInt64), `read` Nullable(UInt64),
+        `timeout` Nullable(UInt64), `unknown` Nullable(UInt64)), `repeated_time` Nullable(DateTime64(9, 'UTC')),
+        `retransmission_s` Nullable(Float64), `rnr_wait_s` Nullable(Float64), `silent_s` Nullable(Float64), `silences`
+        Nullable(UInt64), `silent_repeated` Nullable(UInt64), `longest_silence` Tuple(`begin_time`
+        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `first_repeated_time`
+        Nullable(DateTime64(9, 'UTC')), `is_over` Nullable(Bool), `attempts` Nullable(UInt64), `repeated`
+        Nullable(UInt64), `other_queue_pair_time` Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64),
+        `other_link_time` Nullable(DateTime64(9, 'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `early_time`
+        Nullable(DateTime64(9, 'UTC')), `others_s` Nullable(Float64), `others` Array(Tuple(`begin_time`
+        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC'))))), `acked_longest`
+        Nullable(UInt64), `stuck` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9,
+        'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing` Nullable(UInt64), `is_refused`
+        Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac`
+        Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64), `still_most_s`
+        Nullable(Float64), `longest` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        Nullable(DateTime64(9, 'UTC'))), `intervals` Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')),
+        `end_time` Nullable(DateTime64(9, 'UTC')), `still_s` Nullable(Float64), `still_most_s` Nullable(Float64),
+        `port_mac` Nullable(String), `priority` Nullable(UInt64))), `stopped` Tuple(`since_time`
+        Nullable(DateTime64(9, 'UTC')), `silent_s` Nullable(Float64), `still_s` Nullable(Float64), `still_most_s`
+        Nullable(Float64), `port_mac` Nullable(String), `priority` Nullable(UInt64))), `recovery` Tuple(`gap_to_nak_s`
         Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `retry_s` Tuple(`count` Nullable(UInt64), `sum`
+        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `nak_to_resend_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `timeout_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `ack_timeout` Nullable(UInt64), `go_back_n` Nullable(UInt64), `selective`
-        Nullable(UInt64), `refilled` Nullable(UInt64), `needless` Nullable(UInt64), `answered_twice` Nullable(UInt64),
-        `reordered` Nullable(UInt64), `reorder_depth` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Map(String, UInt64)), `retry_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `ack_timeout` Nullable(UInt64), `go_back_n` Nullable(UInt64), `selective` Nullable(UInt64), `refilled`
+        Nullable(UInt64), `needless` Nullable(UInt64), `answered_twice` Nullable(UInt64), `reordered`
+        Nullable(UInt64), `reorder_depth` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)), `late_s` Tuple(`count`
         Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
         Nullable(UInt64), `buckets` Map(String, UInt64)), `unfilled` Nullable(UInt64)), `reordered_time`

@@ -121,20 +121,21 @@ CREATE OR REPLACE MACRO rdma_filled(it) AS CASE WHEN it IS NOT NULL THEN {'index
     flow_classes_filled(it."classes"), 'cnp_pacing': it."cnp_pacing", 'reaction': flow_reaction_filled(it."reaction"),
     'withheld': it."withheld", 'cm_unanswered': coalesce(it."cm_unanswered", 0), 'cm_unanswered_port':
     it."cm_unanswered_port", 'nak': naks_filled(it."nak"), 'rnr_nak': coalesce(it."rnr_nak", 0), 'cnp':
-    coalesce(it."cnp", 0), 'cnp_copies': coalesce(it."cnp_copies", 0), 'repeated': coalesce(it."repeated", 0),
-    'repeated_after': causes_filled(it."repeated_after"), 'repeated_time': it."repeated_time", 'retransmission_s':
-    coalesce(it."retransmission_s", 0), 'rnr_wait_s': coalesce(it."rnr_wait_s", 0), 'silent_s':
-    coalesce(it."silent_s", 0), 'silences': coalesce(it."silences", 0), 'silent_repeated':
-    coalesce(it."silent_repeated", 0), 'longest_silence': flow_silence_filled(it."longest_silence"), 'acked_longest':
-    it."acked_longest", 'stuck': it."stuck", 'pause': flow_pause_filled(it."pause"), 'recovery':
-    flow_recovery_filled(it."recovery"), 'reordered_time': it."reordered_time", 'late_naks': coalesce(it."late_naks",
-    0), 'copies': CASE WHEN it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'copies') THEN
-    coalesce(it."copies", 0) ELSE it."copies" END, 'knows_copies': CASE WHEN it."packets" IS NOT NULL AND NOT
-    list_contains(coalesce(it.not_known, []), 'knows_copies') THEN coalesce(it."knows_copies", false) ELSE
-    it."knows_copies" END, 'gaps': coalesce(it."gaps", 0), 'missing': coalesce(it."missing", 0), 'not_captured':
-    coalesce(it."not_captured", 0), 'not_captured_time': it."not_captured_time", 'icrc': icrcs_filled(it."icrc"),
-    'ack_time_s': it."ack_time_s", 'completion_time_s': it."completion_time_s", 'repeated_completion_time_s':
-    it."repeated_completion_time_s", 'ce_to_cnp_s': it."ce_to_cnp_s"} END;
+    coalesce(it."cnp", 0), 'cnp_copies': coalesce(it."cnp_copies", 0), 'cnp_undecided': coalesce(it."cnp_undecided",
+    0), 'repeated': coalesce(it."repeated", 0), 'repeated_after': causes_filled(it."repeated_after"), 'repeated_time':
+    it."repeated_time", 'retransmission_s': coalesce(it."retransmission_s", 0), 'rnr_wait_s':
+    coalesce(it."rnr_wait_s", 0), 'silent_s': coalesce(it."silent_s", 0), 'silences': coalesce(it."silences", 0),
+    'silent_repeated': coalesce(it."silent_repeated", 0), 'longest_silence':
+    flow_silence_filled(it."longest_silence"), 'acked_longest': it."acked_longest", 'stuck': it."stuck", 'pause':
+    flow_pause_filled(it."pause"), 'recovery': flow_recovery_filled(it."recovery"), 'reordered_time':
+    it."reordered_time", 'late_naks': coalesce(it."late_naks", 0), 'copies': CASE WHEN it."packets" IS NOT NULL AND
+    NOT list_contains(coalesce(it.not_known, []), 'copies') THEN coalesce(it."copies", 0) ELSE it."copies" END,
+    'knows_copies': CASE WHEN it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []),
+    'knows_copies') THEN coalesce(it."knows_copies", false) ELSE it."knows_copies" END, 'gaps': coalesce(it."gaps",
+    0), 'missing': coalesce(it."missing", 0), 'not_captured': coalesce(it."not_captured", 0), 'not_captured_time':
+    it."not_captured_time", 'icrc': icrcs_filled(it."icrc"), 'ack_time_s': it."ack_time_s", 'completion_time_s':
+    it."completion_time_s", 'repeated_completion_time_s': it."repeated_completion_time_s", 'ce_to_cnp_s':
+    it."ce_to_cnp_s"} END;
 CREATE OR REPLACE MACRO link_filled(it) AS CASE WHEN it IS NOT NULL THEN {'number': it."number", 'index': it."index",
     'state': it."state", 'state_time': it."state_time", 'states': it."states", 'mtu_bytes': it."mtu_bytes", 'client':
     it."client", 'server': it."server", 'added_time': it."added_time", 'deleted_time': it."deleted_time", 'lost_time':
@@ -192,42 +193,43 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "syn_sign" VARCHAR, "crossed_time" DECIMAL(20, 9)), "handshake_end" STRUCT("kind" VARCHAR, "by" VARCHAR,
         "step" VARCHAR, "acknowledged" BOOLEAN, "sent" UBIGINT, "from_time" DECIMAL(20, 9), "time" DECIMAL(20, 9),
         "answer" VARCHAR), "links" STRUCT("number" UBIGINT, "from_time" DECIMAL(20, 9))[], "setup_s" DOUBLE, "setup"
-        STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE, "fallback_s" DOUBLE),
-        "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_time" DECIMAL(20,
-        9), "lasted_s" DOUBLE, "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time" DECIMAL(20,
-        9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer" VARCHAR, "kind"
-        VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "request_time" DECIMAL(20, 9))[], "end" STRUCT("by"
-        VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20,
-        9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]),
-        "to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets"
-        UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time"
-        STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
-        "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE, "nothing_to_write_most_s"
-        DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s"
-        DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
-        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
-        DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
-        "not_known" VARCHAR[]), "to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc"
-        UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count"
-        UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE,
-        "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE,
-        "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s"
-        DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s"
+        STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE, "least_s" DOUBLE, "most_s"
+        DOUBLE, "fallback_s" DOUBLE), "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server"
+        UBIGINT), "first_time" DECIMAL(20, 9), "lasted_s" DOUBLE, "began_before" BOOLEAN, "ends" VARCHAR, "named_by"
+        VARCHAR, "named_time" DECIMAL(20, 9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits"
+        STRUCT("writer" VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "request_time"
+        DECIMAL(20, 9))[], "end" STRUCT("by" VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time"
+        DECIMAL(20, 9), "other_time" DECIMAL(20, 9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time"
+        DECIMAL(20, 9), "not_known" VARCHAR[]), "to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes"
+        UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT,
+        "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s"
+        DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s"
+        DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE,
+        "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s"
         STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
-        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
-        DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
-        "not_known" VARCHAR[]), "not_known" VARCHAR[])',
+        UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait"
+        STRUCT("kind" VARCHAR, "begin_time" DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT,
+        "unannounced_bytes" UBIGINT, "not_known" VARCHAR[]), "to_client" STRUCT("bytes" UBIGINT, "lacks_bytes"
+        BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT,
+        "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s"
+        DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s"
+        DOUBLE, "filling_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s"
+        DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT,
+        "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time" DECIMAL(20, 9), "proven_time"
+        DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT, "not_known" VARCHAR[]), "not_known"
+        VARCHAR[])',
     tcp: 'STRUCT("tcp_stream" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT,
         "first_time" DECIMAL(20, 9), "lasted_s" DOUBLE, "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up"
         STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT,
@@ -287,37 +289,37 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT))), "cm_unanswered" UBIGINT, "cm_unanswered_port"
         UBIGINT, "nak" STRUCT("psn_sequence" UBIGINT, "invalid_request" UBIGINT, "remote_access" UBIGINT,
         "remote_operational" UBIGINT, "invalid_rd" UBIGINT), "rnr_nak" UBIGINT, "cnp" UBIGINT, "cnp_copies" UBIGINT,
-        "repeated" UBIGINT, "repeated_after" STRUCT("nak" UBIGINT, "icrc" UBIGINT, "rnr" UBIGINT, "read" UBIGINT,
-        "timeout" UBIGINT, "unknown" UBIGINT), "repeated_time" DECIMAL(20, 9), "retransmission_s" DOUBLE, "rnr_wait_s"
-        DOUBLE, "silent_s" DOUBLE, "silences" UBIGINT, "silent_repeated" UBIGINT, "longest_silence"
-        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "first_repeated_time" DECIMAL(20, 9), "is_over"
-        BOOLEAN, "attempts" UBIGINT, "repeated" UBIGINT, "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT,
-        "other_link_time" DECIMAL(20, 9), "tcp_time" DECIMAL(20, 9), "early_time" DECIMAL(20, 9), "others_s" DOUBLE,
-        "others" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[]), "acked_longest" UBIGINT, "stuck"
-        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing"
-        UBIGINT, "is_refused" BOOLEAN, "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR,
-        "standstills" UBIGINT, "still_s" DOUBLE, "still_most_s" DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9),
-        "end_time" DECIMAL(20, 9)), "intervals" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9),
-        "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)[], "stopped"
-        STRUCT("since_time" DECIMAL(20, 9), "silent_s" DOUBLE, "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac"
-        VARCHAR, "priority" UBIGINT)), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count"
-        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
-        MAP(VARCHAR, UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT,
-        "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "answered_twice" UBIGINT, "reordered" UBIGINT,
-        "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE),
-        "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
-        MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT, "copies"
-        UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT,
-        "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT),
-        "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
-        MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
+        "cnp_undecided" UBIGINT, "repeated" UBIGINT, "repeated_after" STRUCT("nak" UBIGINT, "icrc" UBIGINT, "rnr"
+        UBIGINT, "read" UBIGINT, "timeout" UBIGINT, "unknown" UBIGINT), "repeated_time" DECIMAL(20, 9),
+        "retransmission_s" DOUBLE, "rnr_wait_s" DOUBLE, "silent_s" DOUBLE, "silences" UBIGINT, "silent_repeated"
+        UBIGINT, "longest_silence" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9),
+        "first_repeated_time" DECIMAL(20, 9), "is_over" BOOLEAN, "attempts" UBIGINT, "repeated" UBIGINT,
+        "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT, "other_link_time" DECIMAL(20, 9), "tcp_time"
+        DECIMAL(20, 9), "early_time" DECIMAL(20, 9), "others_s" DOUBLE, "others" STRUCT("begin_time" DECIMAL(20, 9),
+        "end_time" DECIMAL(20, 9))[]), "acked_longest" UBIGINT, "stuck" STRUCT("begin_time" DECIMAL(20, 9), "end_time"
+        DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN, "rnr_naks"
+        UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s" DOUBLE,
+        "still_most_s" DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9)), "intervals"
+        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "still_s" DOUBLE, "still_most_s" DOUBLE,
+        "port_mac" VARCHAR, "priority" UBIGINT)[], "stopped" STRUCT("since_time" DECIMAL(20, 9), "silent_s" DOUBLE,
+        "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)), "recovery"
+        STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
+        UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless"
+        UBIGINT, "answered_twice" UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT),
+        "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps"
+        UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good"
+        UBIGINT, "bad" UBIGINT, "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
+        UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',
