@@ -835,7 +835,9 @@ def of_groups(before, after, numbers):
         )
         yield from no_more(whole_link, link, "link.", times)
         yield from of_states(whole_link, link, numbers)
-        yield from same(whole_link, link, ("lost_by",), "link.")
+        if is_known(whole_link["lost_frame"], link["lost_frame"]):
+            if numbers[link["lost_frame"] - 1] == whole_link["lost_frame"]:
+                yield from same(whole_link, link, ("lost_by",), "link.")
         if is_known(whole_link["deleted_frame"], link["deleted_frame"]):
             frame = numbers[link["deleted_frame"] - 1]
             yield "link.deleted_frame", whole_link["deleted_frame"], frame, frame == whole_link[

@@ -251,7 +251,7 @@ fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect
     if (!link->lost_frame)
         return;
     entry->lost_frame = smcr_collect_when(collection, link->lost_frame);
-    if (smcr_evidence_knows_server(link->lgr) && !may_be_lost_before(link))
+    if (smcr_evidence_knows_server(link->lgr))
         entry->lost_by = smcr_figure_role(link->lost_by_server);
 }
 
@@ -369,16 +369,29 @@ lost_from(const smcr_link_t *link, const smcr_collect_t *collection, smcr_when_t
     return lost.frame ? lost : smcr_collect_when(collection, link->lost_frame);
 }
 
+/* Whether the link was deleted or rejected, as far as this is known. */
+static bool
+has_ended(const smcr_entry_link_t *entry, const smcr_link_t *link)
+{
+    return entry->state &&
+           (link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED);
+}
+
+/* Whether a host reported the path of the link as lost before the link ended. */
+static bool
+was_lost_before_end(const smcr_link_t *link)
+{
+    return link->lost_frame && link->lost_frame < link->state_frame;
+}
+
 /* Returns how the link ended. `lost`: as for fill_states(). */
 static link_end_t
 end_of(const smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
        smcr_when_t lost)
 {
-    bool has_ended = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
-    bool was_lost = link->lost_frame && link->lost_frame < link->state_frame;
-    link_end_t end = {.is_over = !lost.frame && entry->state && has_ended};
+    link_end_t end = {.is_over = !lost.frame && has_ended(entry, link)};
 
-    end.was_lost = lost.frame || (end.is_over && was_lost);
+    end.was_lost = lost.frame || (end.is_over && was_lost_before_end(link));
     if (end.was_lost)
         end.lost = lost_from(link, collection, lost);
     if (end.is_over && !may_have_ended_before(link))
