@@ -13,6 +13,7 @@ import struct
 import mutants
 import pytest
 from bed import ALL, TOP
+from cause_scenes import SCENES
 from points_reader import (
     ACKNOWLEDGE,
     SERVICE,
@@ -47,6 +48,7 @@ from points_simulator import (
     one_way,
     proven,
 )
+from smcsynth.capture import Capture
 from tcp_simulator import Connection
 from tcp_simulator import Plan as TcpPlan
 
@@ -425,6 +427,26 @@ def test_tcp_options_that_change(tshark, scratch):
             each["count"] for each in report["findings"] if each["kind"] == "options_changed"
         ] == [3] * strips
         assert list(verdicts(tshark, path).values()).count(11) == changed
+
+
+def test_firewall_between_points(tshark, scratch):
+    """A firewall between the points overwrites the option of the SYN-ACK, and the connection fails.
+    The first finding is that of the point after the firewall alone."""
+    capture = Capture()
+    SCENES["firewall_option_fails"](capture)
+    packets = [
+        packet
+        for time, data in capture.frames
+        for packet in (
+            Packet(time * 1000, 0, data, len(data)),
+            Packet(time * 1000 + 200, 1, data.replace(bytes([1] * 6), OPTION), len(data)),
+        )
+    ]
+    path = write(scratch / "firewall.pcapng", packets, ["one", "two"])
+    report = json.loads(tshark.run("-2", "-q", "-r", path, "-z", "smcr,json"))
+    first = report["findings"][0]
+    assert (first["kind"], first["severity"]) == ("fallback", "warn")
+    assert "six NOPs" in first["text"] and "the connection failed" in first["text"]
 
 
 def test_networks(tshark, scratch):

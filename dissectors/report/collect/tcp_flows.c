@@ -355,7 +355,8 @@ take_client_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, smcr_when_
 }
 
 /* Takes a segment with SYN. The segment shows which end is the client, the initial sequence number
- * of its sender, and the sender's options. */
+ * of its sender, and the sender's options. A sign lasts: the same segment at another capture point,
+ * before a firewall has changed it, does not have the sign. */
 static void
 take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
          smcr_when_t when)
@@ -369,7 +370,8 @@ take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment
         take_client_syn(flow, direction, segment->flags, when);
     if (facts->isn[end_of(facts, direction)] == SMCR_FIGURE_UNKNOWN)
         facts->isn[end_of(facts, direction)] = segment->seq;
-    facts->syn_sign[is_syn_ack] = segment->sign;
+    if (segment->sign)
+        facts->syn_sign[is_syn_ack] = segment->sign;
 }
 
 /* Notes the first RST of a connection, and the first FIN of each end. Who sent the RST is noted

@@ -250,8 +250,8 @@ refused_after_abort(const smcr_finder_t *finder)
     return NULL;
 }
 
-/* Returns smcr_finding_given_up_text() of the aborted connection that waited longest for an answer;
- * "" if no client gave up. */
+/* Returns smcr_finding_given_up_text() of the aborted connection that waited longest for an answer,
+ * among those with such a text; "" if no client gave up. */
 static const char *
 longest_given_up_text(const smcr_finder_t *finder)
 {
@@ -263,10 +263,13 @@ longest_given_up_text(const smcr_finder_t *finder)
         uint64_t lasted = wait ? smcr_figure_or_zero(smcr_figure_time_between(
                                      wait->begin_frame, wait->proven_frame))
                                : 0;
-        if (!is_aborted(conn) || lasted <= longest)
+        const char *given_up = is_aborted(conn) && lasted > longest
+                                   ? smcr_finding_given_up_text(finder, conn)
+                                   : "";
+        if (!*given_up)
             continue;
         longest = lasted;
-        text = smcr_finding_given_up_text(finder, conn);
+        text = given_up;
     }
     return text;
 }
@@ -324,6 +327,7 @@ find_aborted(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
     const smcr_entry_connection_t *refused = refused_after_abort(finder);
     bool is_hasty = !refused && !smcr_finding_alike_gather(finder, is_other_abort).count;
+    smcr_when_t first = aborts.first.frame ? aborts.first : notice.first;
 
     if (!group.count)
         return;
@@ -331,7 +335,7 @@ find_aborted(smcr_finder_t *finder)
         finder,
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ABORT,
                                .count = group.count,
-                               .when = aborts.first.frame ? aborts.first : notice.first,
+                               .when = first,
                                .frames = SMCR_FINDER_FRAMES(
                                    finder, (smcr_when_t){.frame = notice.closed}),
                                .filter = filter_of_one(finder, &group, "smcr.conn.aborted"),
@@ -340,7 +344,7 @@ find_aborted(smcr_finder_t *finder)
         "%s%s%s%s", aborted_text(finder, &group, &aborts, notice.by),
         group.count == 1 ? earlier_close_text(finder, &group, &notice) : "",
         losses_text(finder, is_aborted),
-        cause_of_abort(finder, &group, aborts.first.frame, refused));
+        cause_of_abort(finder, &group, first.frame, refused));
 }
 
 /* ---- a server closes an idle connection, and its client keeps the connection ---- */

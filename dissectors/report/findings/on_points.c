@@ -140,21 +140,35 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
                     hosts_of(finder, way), answers);
 }
 
+/* Returns "; eth0@B missed 3": packets that the other point of the way did not capture; "" if it
+ * captured all. */
+static const char *
+missed_by_other_text(const smcr_finder_t *finder, const char *point, uint64_t count)
+{
+    if (!count)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; %s missed %s", point,
+                              smcr_words_number(finder->scope, count));
+}
+
 /* Finding: a capture point did not capture packets that passed it. Of the two points of the way,
- * the finding is about the one that missed more packets. */
+ * the finding is about the one that missed more packets, and names the other one after it. */
 static void
 find_not_captured(smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
     bool is_from = way->not_captured_from > way->not_captured_to;
     uint64_t count = is_from ? way->not_captured_from : way->not_captured_to;
+    const char *other = is_from ? missed_by_other_text(finder, way->to, way->not_captured_to)
+                                : missed_by_other_text(finder, way->from, way->not_captured_from);
     smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_POINT_MISSED,
                                  .count = count,
                                  .when = way->not_captured_frame,
                                  .filter = not_captured_filters[is_of_tcp(way)]};
 
-    smcr_finder_add(finder, &facts, "Capture point %s did not capture %s of %s that passed it, %s",
+    smcr_finder_add(finder, &facts,
+                    "Capture point %s did not capture %s of %s that passed it, %s%s",
                     is_from ? way->from : way->to, smcr_words_number(finder->scope, count),
-                    packets_of(finder, way, way->packets), hosts_of(finder, way));
+                    packets_of(finder, way, way->packets), hosts_of(finder, way), other);
 }
 
 /* Adds a finding about packets that change between two points: "3 of 120 packets marked CE between
