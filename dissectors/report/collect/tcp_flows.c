@@ -439,16 +439,18 @@ note_acknowledged(tcp_conn_t *flow)
 
 /* Updates the facts of a connection with a segment. A SYN without ACK does not show that the server
  * has answered (`is_connected`), nor does an RST of the server. Every other segment does. An RST of
- * the client counts, since it may be the reaction to a SYN-ACK that was not captured. */
+ * the client counts, since it may be the reaction to a SYN-ACK that was not captured.
+ * `is_at_other_point`: the segment is a copy of an earlier one at another capture point, which may
+ * have another clock. */
 static void
 take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
-           smcr_when_t when)
+           smcr_when_t when, bool is_at_other_point)
 {
     smcr_collect_tcp_facts_t *facts = &flow->facts;
     uint32_t frame_before = facts->last.frame;
     bool missed_bytes = facts->may_lack_bytes;
 
-    facts->last = when;
+    facts->last = is_at_other_point ? facts->last : when;
     facts->may_lack_end = smcr_congestion_tcp_direction_may_lack_end(&flow->direction[UP]) ||
                        smcr_congestion_tcp_direction_may_lack_end(&flow->direction[DOWN]);
     for (unsigned way = UP; way <= DOWN; way++)
@@ -510,6 +512,14 @@ count_notices(smcr_collect_t *collection, const smcr_entry_tcp_direction_t *coun
         smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
 }
 
+/* Whether the connection has been reset before, and the segment is another RST. A copy of an RST
+ * does not count among `copies`. */
+static bool
+is_second_reset(const tcp_conn_t *flow, const smcr_congestion_tcp_segment_t *segment)
+{
+    return segment->flags & SMCR_CONGESTION_TCP_RST && flow->facts.reset.frame;
+}
+
 /* `before` has the counts before the segment: what the segment has added makes the notices. A
  * segment of a connection that is gone counts in `late_packets` only. */
 void
@@ -539,7 +549,9 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     if (segment.length)
         take_data(flow, direction, &segment, when,
                   counts->repeated_segments > before.repeated_segments);
-    take_facts(flow, direction, &segment, when);
+    take_facts(flow, direction, &segment, when,
+               smcr_state_points(smcr_capture_state()) &&
+                   (counts->copies > before.copies || is_second_reset(flow, &segment)));
     if (flow->facts.wait.sum > collection->tcp_wait.sum)
         collection->tcp_wait = flow->facts.wait;
     if (!(segment.flags & SMCR_CONGESTION_TCP_RST))
