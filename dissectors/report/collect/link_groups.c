@@ -371,7 +371,7 @@ lost_from(const smcr_link_t *link, const smcr_collect_t *collection, smcr_when_t
 
 /* Whether the link was deleted or rejected, as far as this is known. */
 static bool
-has_ended(const smcr_entry_link_t *entry, const smcr_link_t *link)
+has_been_removed(const smcr_entry_link_t *entry, const smcr_link_t *link)
 {
     return entry->state &&
            (link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED);
@@ -389,7 +389,7 @@ static link_end_t
 end_of(const smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
        smcr_when_t lost)
 {
-    link_end_t end = {.is_over = !lost.frame && has_ended(entry, link)};
+    link_end_t end = {.is_over = !lost.frame && has_been_removed(entry, link)};
 
     end.was_lost = lost.frame || (end.is_over && was_lost_before_end(link));
     if (end.was_lost)
@@ -904,6 +904,18 @@ has_connection(const smcr_collect_t *collection, const smcr_lgr_t *lgr)
     return conn;
 }
 
+/* Whether no packet of the group's links can come any more (is_flow_over()). */
+static bool
+are_flows_over(const smcr_collect_t *collection, const smcr_lgr_t *lgr,
+               const smcr_collection_patience_t *patience)
+{
+    for (const smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group)
+        for (unsigned side = 0; side < 2; side++)
+            if (!is_flow_over(collection, &link->qp[side], patience))
+                return false;
+    return true;
+}
+
 /* Whether the link group is over, as smcr_collect_link_groups_find_over() says. In a second pass
  * the state knows the end of a group before the frame comes that ends it. */
 static bool
@@ -915,11 +927,7 @@ is_group_over(const smcr_collect_t *collection, const smcr_lgr_t *lgr,
 
     if (!has_ended || !is_long_ago(ended, patience) || !lgr->first_contact_captured)
         return false;
-    for (const smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group)
-        for (unsigned side = 0; side < 2; side++)
-            if (!is_flow_over(collection, &link->qp[side], patience))
-                return false;
-    return !has_connection(collection, lgr);
+    return are_flows_over(collection, lgr, patience) && !has_connection(collection, lgr);
 }
 
 /* Sets `is_over` of the flows of link groups that are over. */

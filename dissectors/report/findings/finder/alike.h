@@ -54,6 +54,15 @@ smcr_finding_is_refused(const smcr_entry_connection_t *conn)
     return SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(NO_CONNECTION);
 }
 
+/* Whether the sides of a connection with this fallback may not agree whether SMC-R is in use: NOPs
+ * stand in the place of an option, or no side is known to have begun the fallback. NULL: false. */
+static inline bool
+smcr_finding_are_at_odds(const smcr_entry_conn_fallback_t *fallback)
+{
+    return fallback && fallback->code == SMCR_FIGURE_UNKNOWN &&
+           (fallback->syn_sign == SMCR_FIGURE_SIGN_NOPS || !fallback->by);
+}
+
 /* Whether the connection failed since its sides do not agree whether SMC-R is in use: a firewall
  * has removed an option, or the client sends data in place of CLC. The server's host waits for CLC,
  * and resets the connection; its program gets no data and sends none. The finding of the fallback
@@ -61,11 +70,8 @@ smcr_finding_is_refused(const smcr_entry_connection_t *conn)
 static inline bool
 smcr_finding_is_broken_by_option(const smcr_entry_connection_t *conn)
 {
-    const smcr_entry_conn_fallback_t *fallback = conn->fallback;
-    bool are_at_odds = fallback && fallback->code == SMCR_FIGURE_UNKNOWN &&
-                       (fallback->syn_sign == SMCR_FIGURE_SIGN_NOPS || !fallback->by);
     bool is_reset = SMCR_FINDING_CLOSE(RESET) && conn->reset_by == SMCR_FIGURE_ROLE_SERVER;
 
-    return SMCR_FINDING_OUTCOME(TCP) && are_at_odds && is_reset &&
+    return SMCR_FINDING_OUTCOME(TCP) && smcr_finding_are_at_odds(conn->fallback) && is_reset &&
            conn->server_to_client.bytes == 0;
 }
