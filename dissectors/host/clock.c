@@ -124,17 +124,19 @@ is_before_recent(const newest_t *newest, uint64_t now)
 }
 
 /* Notes a step of the clock between the newest frame of the interface and this frame, if there is
- * one. Steps stay in the order of their frames. */
+ * one: there is none if time stamps go forward, and none has gone back before. Steps stay in the
+ * order of their frames. */
 static void
 note_step(uint32_t interface, uint32_t frame, uint64_t now)
 {
     const newest_t *newest = &clocks.newest[interface];
+    bool goes_forward = now >= newest->time;
+
+    if ((goes_forward && !clocks.count) || !newest->frame || clocks.count == STEPS_MOST)
+        return;
     const step_t *before = newest_step(interface);
     uint64_t ahead = before ? before->ahead : 0;
     bool goes_back = is_before_recent(newest, now);
-
-    if (!newest->frame || clocks.count == STEPS_MOST)
-        return;
     step_t step = {.interface = interface, .last_frame = newest->frame,
                    .last_time = newest->time, .frame = frame};
     if (goes_back) {
@@ -195,7 +197,7 @@ smcr_capture_when(const packet_info *pinfo)
     uint32_t interface = smcr_capture_interface(pinfo), frame = pinfo->num;
     uint64_t now = stamp_of(pinfo);
 
-    if (!pinfo->fd->has_ts)
+    if (!clocks.count || !pinfo->fd->has_ts)
         return (smcr_when_t){frame, now};
     for (unsigned i = clocks.count; i-- > 0;) {
         const step_t *step = &clocks.steps[i];

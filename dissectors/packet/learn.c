@@ -219,13 +219,14 @@ sender_of(const smcr_record_t *record)
 static bool
 take_at_point(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
 {
+    if (!points || packet->roce.has_bad_icrc)
+        return false;
     smcr_points_packet_t at_point = {
         .when = smcr_capture_learn_when(pinfo),
         .place = {smcr_capture_interface(pinfo), smcr_capture_device(pinfo)},
         .roce = &packet->roce,
     };
-
-    return points && !packet->roce.has_bad_icrc && smcr_points_take(points, &at_point);
+    return smcr_points_take(points, &at_point);
 }
 
 /* If the WRITE has a message in its immediate data, checks the message against the end of the TCP

@@ -351,12 +351,13 @@ smcr_payload_dissect_fresh(const smcr_payload_target_t *target, const smcr_paylo
         .end = fresh->position + tvb_captured_length(fresh->data),
         .ends = flow->ends,
         .sender = sender,
+        .time = smcr_capture_when(pinfo).time,
     };
     if (!pinfo->fd->visited) {
         bytes.has_dissector = smcr_policy_has_dissector(pinfo, record->conn, flow->ends) ||
                               claim_by_first_bytes(pinfo, fresh->data, flow->ends, sender);
         flow->last_frame = pinfo->num;
-        flow->last_time = smcr_capture_when(pinfo).time;
+        flow->last_time = bytes.time;
     }
     smcr_policy_ask_t ask = smcr_policy_decide_asking(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);

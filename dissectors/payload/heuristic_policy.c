@@ -72,8 +72,7 @@ is_due(const last_t *last, const smcr_record_t *record, smcr_policy_stretch_t by
  * enough: 1. the bytes come after a gap; 2. they come after bytes of the other direction; 3. they
  * come after a pause; 4. is_due() holds, because a stream without pauses has messages, too. */
 static bool
-may_begin_message(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
-                  smcr_policy_stretch_t bytes)
+may_begin_message(const asking_t *asking, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
     const last_t *last = &asking->last[bytes.sender];
     const last_t *other = &asking->last[!bytes.sender];
@@ -82,7 +81,7 @@ may_begin_message(const asking_t *asking, const packet_info *pinfo, const smcr_r
 
     if (follows_gap || follows_other_direction)
         return true;
-    return smcr_capture_when(pinfo).time >= last->when + SMCR_POLICY_IDLE ||
+    return bytes.time >= last->when + SMCR_POLICY_IDLE ||
            is_due(last, record, bytes);
 }
 
@@ -90,7 +89,7 @@ may_begin_message(const asking_t *asking, const packet_info *pinfo, const smcr_r
 static void
 note_last_bytes(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t bytes)
 {
-    last->when = smcr_capture_when(pinfo).time;
+    last->when = bytes.time;
     last->end = bytes.end;
     last->frame = pinfo->num;
 }
@@ -108,7 +107,7 @@ decide_to_ask(const packet_info *pinfo, const smcr_record_t *record, smcr_policy
         return true;
     last_t *last = &asking->last[bytes.sender];
     if (record->conn->side[!record->sender].heuristic_declines < SMCR_POLICY_REFUSALS ||
-        may_begin_message(asking, pinfo, record, bytes))
+        may_begin_message(asking, record, bytes))
         return true;
     last->skipped++;
     note_last_bytes(last, pinfo, bytes);
