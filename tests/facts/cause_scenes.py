@@ -751,6 +751,14 @@ def truncated_at_once(capture):
     capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
 
 
+def truncated_messages(capture):
+    """The capture has 56 bytes of each frame: no option of TCP and no message is whole."""
+    connection = begun(capture)
+    talk(connection)
+    end(connection)
+    capture.captured = {number: 56 for number in range(1, len(capture.frames) + 1)}
+
+
 def late_unread_abort(capture):
     """The capture begins in the middle, and has two messages of a connection: the client closes,
     and the server, which has not read the last request, aborts."""
@@ -1322,6 +1330,7 @@ SCENES = {
         "late_two_tokens",
         "late_truncated",
         "truncated_at_once",
+        "truncated_messages",
         "late_unread_abort",
         "late_message",
         "left_over",

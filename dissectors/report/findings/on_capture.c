@@ -556,22 +556,37 @@ find_no_roce(smcr_finder_t *finder, const translated_t *translated)
                     ports_text(finder, notice.subject));
 }
 
+/* Whether the truncated frames may hide that RoCE packets are SMC-R: the capture has RoCE packets
+ * that are not known to be SMC-R, and no connection and no link of SMC-R. */
+static bool
+may_hide_smcr(const smcr_finder_t *finder)
+{
+    return finder->report->other_roce && !finder->report->connections.length &&
+           !finder->report->link_groups.length;
+}
+
 /* Finding: frames are truncated by snaplen. The finding is a note if an expert item reports that
- * SMC-R data is missing in a truncated frame. Otherwise the finding is for information. */
+ * SMC-R data is missing in a truncated frame. Otherwise the finding is for information. A message
+ * of SMC-R ends with the 98th byte of its frame, over IPv6 with the 118th. */
 static void
 find_cut_frames(smcr_finder_t *finder)
 {
     const smcr_entry_capture_t *capture = &finder->report->capture;
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cut_short");
 
+    const char *advice =
+        may_hide_smcr(finder)
+            ? "; SMC-R is recognised if 128 bytes or more of each RoCE frame are captured"
+            : "";
     smcr_finder_add_as(finder, notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
                        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CUT_FRAMES,
                                               .count = smcr_figure_or_zero(capture->cut_frames),
                                               .when = notice.first,
                                               .filter = "frame.cap_len < frame.len"},
-                       "%s of %s truncated by snaplen",
+                       "%s of %s truncated by snaplen%s",
                        smcr_words_number(finder->scope, capture->cut_frames),
-                       smcr_words_things(finder->scope, capture->frames, "frame"));
+                       smcr_words_things(finder->scope, capture->frames, "frame"),
+                       advice);
 }
 
 /* Finding: the clock of the capture was set back. Times across this moment are not negative, since

@@ -187,19 +187,23 @@ has_all_syns(const smcr_figure_list_t *flows)
     return flows->length != 0;
 }
 
-/* Returns the heading for a capture without connections of SMC-R: the number of TCP connections. */
+/* Returns the heading for a capture without connections of SMC-R: the number of TCP connections.
+ * Links may have connections, and so may RoCE packets of which the capture has truncated frames. */
 static const char *
 plain_connections(const smcr_table_row_sink_t *taker)
 {
     const smcr_figure_list_t *flows = &taker->report->tcp_flows;
-    bool has_links = taker->report->link_groups.length != 0; /* they may have connections */
+    bool is_cut = smcr_figure_or_zero(taker->report->capture.cut_frames) != 0;
+    bool may_have_conns = taker->report->link_groups.length != 0 ||
+                     (is_cut && taker->report->other_roce);
 
     if (!flows->length)
-        return has_links ? "Connections: none known" : "Connections: none";
+        return may_have_conns ? "Connections: none known" : "Connections: none";
     return wmem_strdup_printf(
-        taker->scope, "Connections: none %swith SMC-R; %s%s", has_links ? "known " : "",
-        smcr_words_things(taker->scope, flows->length, "plain TCP connection"),
-        has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
+        taker->scope, "Connections: none %swith SMC-R; %s%s", may_have_conns ? "known " : "",
+        smcr_words_things(taker->scope, flows->length,
+                          may_have_conns ? "TCP connection" : "plain TCP connection"),
+        has_all_syns(flows) && !is_cut ? ": no SYN offers SMC-R" : "");
 }
 
 /* Returns the number of connections by outcome and by close: "Connections: 3 SMC-Rv2.0, 1 fell back

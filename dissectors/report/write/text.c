@@ -151,15 +151,18 @@ are_findings_informative(const smcr_entry_report_t *report)
 }
 
 /* Returns that no fault was found, with the protocols that were examined: SMC-R and TCP or, with
- * the preference smcr.roce, all RoCE packets. */
+ * the preference smcr.roce, all RoCE packets. Truncated frames may hide that RoCE packets are
+ * SMC-R. */
 static const char *
 no_fault_text(const smcr_entry_report_t *report)
 {
     if (report->capture.smcr_roce == SMCR_FIGURE_YES)
         return "No fault found";
-    return report->connections.length || report->rdma_flows.length
-               ? "No fault of SMC-R or TCP found"
-               : "No SMC-R; no fault of TCP found";
+    if (report->connections.length || report->rdma_flows.length)
+        return "No fault of SMC-R or TCP found";
+    bool may_hide_smcr = report->other_roce && smcr_figure_or_zero(report->capture.cut_frames);
+    return may_hide_smcr ? "No SMC-R recognised; no fault of TCP found"
+                         : "No SMC-R; no fault of TCP found";
 }
 
 /* Writes that no fault was found. */
