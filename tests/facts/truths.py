@@ -184,6 +184,7 @@ OF_THE_CAPTURE = {
     "smcr.anck.bytes_missing",
     "smcr.anck.kind_unknown",
     "smcr.anck.header_assumed",
+    "smcr.captured_late",
     "smcr.packet_ahead",
     "smcr.no_roce",
     "smcr.conn.began_before",
@@ -258,6 +259,7 @@ DIRECTIONS = ("client_to_server", "server_to_client")
 FOUND_OF_CAPTURE = {
     "no_roce",
     "one_sided",
+    "clocks_differ",
     "not_captured",
     "late_start",
     "cut_frames",
