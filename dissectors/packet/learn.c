@@ -214,19 +214,20 @@ sender_of(const smcr_record_t *record)
 
 /* First pass: gives the packet to the comparison of capture points. Returns whether the packet is a
  * copy, which counts at another capture point: then the state does not learn it. `points` NULL: the
- * file has one capture point, and the result is false. A packet with a wrong ICRC is not compared,
- * since any byte of it may be wrong. */
+ * file has one capture point, and the result is false. Of a packet with a wrong ICRC,
+ * any byte may be wrong: it is compared with other damaged packets only. */
 static bool
 take_at_point(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
 {
-    if (!points || packet->roce.has_bad_icrc)
+    if (!points)
         return false;
     smcr_points_packet_t at_point = {
         .when = smcr_capture_learn_when(pinfo),
         .place = {smcr_capture_interface(pinfo), smcr_capture_device(pinfo)},
         .roce = &packet->roce,
     };
-    return smcr_points_take(points, &at_point);
+    return packet->roce.has_bad_icrc ? smcr_points_take_damaged(points, &at_point)
+                                     : smcr_points_take(points, &at_point);
 }
 
 /* If the WRITE has a message in its immediate data, checks the message against the end of the TCP

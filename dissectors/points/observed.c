@@ -739,6 +739,21 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     return observed->is_copy;
 }
 
+bool
+smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet)
+{
+    uint32_t point = smcr_observed_point(points, &packet->place, packet->when.time);
+    uint64_t identity = identity_of(packet->roce, ends_of(packet->roce));
+    uint32_t kept = MIN(points->damaged_count, SMCR_POINTS_DAMAGED);
+
+    for (uint32_t i = 0; i < kept; i++)
+        if (points->damaged[i].identity == identity && points->damaged[i].point != point)
+            return true;
+    points->damaged[points->damaged_count++ % SMCR_POINTS_DAMAGED] =
+        (smcr_observed_damaged_t){identity, point};
+    return false;
+}
+
 /* smcr_points_take() keeps one packet of a frame at most, and may have kept none of this frame. */
 void
 smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source)

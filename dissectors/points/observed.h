@@ -87,6 +87,14 @@ typedef struct {
                             the epoch; 0: none */
 } smcr_observed_path_t;
 
+#define SMCR_POINTS_DAMAGED 16 /* number of packets with a wrong ICRC that are kept */
+
+/* A packet with a wrong ICRC. */
+typedef struct {
+    uint64_t identity; /* hash of what is the same at all points */
+    uint32_t point;    /* point that has shown the packet first */
+} smcr_observed_damaged_t;
+
 /* Everything that is known of the capture points of one file. */
 struct smcr_points {
     wmem_allocator_t *scope;         /* scope of all lists */
@@ -125,6 +133,9 @@ struct smcr_points {
     bool takes_plain;           /* smcr_points_take_plain() was called */
     bool is_in_vain;            /* many packets have come, and no two points have common traffic: no
                                    further packets are kept */
+    smcr_observed_damaged_t damaged[SMCR_POINTS_DAMAGED]; /* the last packets with a wrong ICRC; the
+                                                             oldest one is overwritten next */
+    uint32_t damaged_count;     /* number of these packets, also of those overwritten since */
     uint32_t compared;          /* `count` at the last comparison */
     struct smcr_compared *result; /* result of the last comparison; NULL: none */
 };

@@ -145,6 +145,11 @@ smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, ui
  * analysis of the packet's path runs on another point. */
 bool smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet);
 
+/* Takes a packet with a wrong ICRC, in the order of the file. Returns true if another point has
+ * shown the same damaged packet before. Such packets are not compared otherwise: any byte of them
+ * may be wrong, and no two of them are alike unless they are one transmission. */
+bool smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet);
+
 /* Notes that the flow of the last packet is analysed. Does nothing if the last packet that
  * smcr_points_take() has kept is not of this frame. `source`: number of the queue pair that sends
  * the packet; 0: not known. */

@@ -400,6 +400,11 @@ def test_packets_that_are_damaged(tshark, scratch):
         assert all(ends[kind] in each["text"] for each in found)
         assert sum(way["lost"] for way in report["points"]) == 25 * bool(options)
         assert not any(way["undecided"] for way in report["points"])
+    made = sorted(both_points(packets), key=lambda each: each.time)
+    path = write(scratch / "damaged-before.pcapng", made, list("abcd"))
+    run = ("-2", "-q", "-r", path, "-o", "smcr.roce:TRUE", *CHECKED, "-z", "smcr,json")
+    flows = json.loads(tshark.run(*run))["rdma_flows"]
+    assert sum(flow["icrc"]["bad"] for flow in flows) == 25  # each once
 
 
 OPTION = bytes.fromhex("fe06e2d4c3d9")  # of SMC-R

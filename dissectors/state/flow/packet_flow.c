@@ -452,7 +452,9 @@ smcr_state_copy(smcr_arrival_t *arrival)
         record->rdma = smcr_rdma_find(state->rdma, roce);
     record->order = SMCR_FLOW_IS_ELSEWHERE;
     record->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
-    if (smcr_ib_operations[roce->opcode].is_response)
+    if (roce->has_bad_icrc)
+        record->kind = SMCR_RECORD_CORRUPT;
+    else if (smcr_ib_operations[roce->opcode].is_response)
         record->kind = SMCR_RECORD_ACK;
     return record->link || record->rdma;
 }
