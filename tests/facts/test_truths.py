@@ -514,7 +514,7 @@ ONCE_SAID_OF_LLC = [
         "without 136 to 235",
     ),
     (
-        "that the server lost the path first, though the client's message is missing",
+        "active until the server's DELETE LINK, though the client's is missing",
         "rfc-failover-replay-same-seq",
         "5 %",
         "seed 4",
