@@ -123,16 +123,24 @@ is_before_recent(const newest_t *newest, uint64_t now)
     return true;
 }
 
+/* Whether there may be a step after the interface's newest frame: time stamps go back, or have gone
+ * back before. False before the first frame of the interface, and if STEPS_MOST steps are known. */
+static bool
+may_be_step(const newest_t *newest, uint64_t now)
+{
+    bool may_be = clocks.count || now < newest->time;
+
+    return may_be && newest->frame && clocks.count < STEPS_MOST;
+}
+
 /* Notes a step of the clock between the newest frame of the interface and this frame, if there is
- * one: there is none if time stamps go forward, and none has gone back before. Steps stay in the
- * order of their frames. */
+ * one. Steps stay in the order of their frames. */
 static void
 note_step(uint32_t interface, uint32_t frame, uint64_t now)
 {
     const newest_t *newest = &clocks.newest[interface];
-    bool goes_forward = now >= newest->time;
 
-    if ((goes_forward && !clocks.count) || !newest->frame || clocks.count == STEPS_MOST)
+    if (!may_be_step(newest, now))
         return;
     const step_t *before = newest_step(interface);
     uint64_t ahead = before ? before->ahead : 0;
@@ -197,7 +205,7 @@ smcr_capture_when(const packet_info *pinfo)
     uint32_t interface = smcr_capture_interface(pinfo), frame = pinfo->num;
     uint64_t now = stamp_of(pinfo);
 
-    if (!clocks.count || !pinfo->fd->has_ts)
+    if (!pinfo->fd->has_ts)
         return (smcr_when_t){frame, now};
     for (unsigned i = clocks.count; i-- > 0;) {
         const step_t *step = &clocks.steps[i];

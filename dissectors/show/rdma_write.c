@@ -73,8 +73,17 @@ show_immediate_flags(proto_tree *tree, const smcr_cdc_immediate_t *read)
                                    flags[i].is_state ? read->state : read->flags));
 }
 
+/* Raises the expert item of reserved bits that are set in the immediate data; `item`: as for
+ * smcr_item_raise(). */
+static void
+examine_immediate(packet_info *pinfo, proto_item *item, uint32_t immediate)
+{
+    if (smcr_wire_immediate_read(immediate).has_reserved)
+        smcr_item_raise(pinfo, item, &ei_smcr_reserved);
+}
+
 /* Shows the immediate data, which ANCK sends in place of a CDC message of the packet's connection.
- * Reserved bits that are set raise an expert item. */
+ */
 static void
 show_immediate(packet_info *pinfo, proto_tree *tree, uint32_t immediate)
 {
@@ -88,8 +97,7 @@ show_immediate(packet_info *pinfo, proto_tree *tree, uint32_t immediate)
         smcr_generated_uint(below, hf_smcr_credits, read.credits);
     if (read.parts->step)
         smcr_generated_uint(below, hf_smcr_immediate_step, read.step);
-    if (read.has_reserved)
-        smcr_item_raise(pinfo, item, &ei_smcr_reserved);
+    examine_immediate(pinfo, item, immediate);
 }
 
 /* ---- the packet ---- */
@@ -134,7 +142,7 @@ show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib
         show_immediate(pinfo, below, roce->immediate);
 }
 
-/* smcr.data_in and the expert item are added for each packet. The other fields are added only if a
+/* smcr.data_in and the expert items are added for each packet. The other fields are added only if a
  * filter, column or tree needs one of the protocol. */
 proto_tree *
 smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
@@ -147,6 +155,8 @@ smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
 
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, pinfo, below, roce, record);
+    else if (rare && rare->names_conn)
+        examine_immediate(pinfo, NULL, roce->immediate);
     if (rare && rare->buffered_payload && rare->buffered_payload->handed_on_frame)
         smcr_generated_uint(below, hf_smcr_data_in, rare->buffered_payload->handed_on_frame);
     if (captured < place->length)
