@@ -107,7 +107,7 @@ message_length(tvbuff_t *tvb)
     return is_smcd(tvb) ? SMCR_CDC_SMCD_LENGTH : SMCR_LLC_LENGTH;
 }
 
-/* Whether the packet has the captured bytes from `from` to `end`, and all of them are zero. */
+/* Whether the bytes from `from` to before `end` are all captured, and all are zero. */
 static bool
 are_zero(tvbuff_t *tvb, unsigned from, unsigned end)
 {

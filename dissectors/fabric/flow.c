@@ -523,8 +523,8 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 
 /* Returns what the receiver does with a request, and raises `expected_psn` if the receiver takes it
  * in. If the request is the next one of the flow (SMCR_FLOW_IS_NEXT), the sender is not
- * retransmitting lower PSNs. So the receiver has the lower PSNs that have come
- * (smcr_flow_advance_in_order()). */
+ * retransmitting lower PSNs. So the receiver has accepted the captured lower
+ * PSNs, and `expected_psn` is raised past them first (smcr_flow_advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {

@@ -33,7 +33,8 @@ typedef enum {
     SMCR_STEP_REFUSED_OTHERWISE, /* NAK with any other code: it gives the sender no reason to go
                                     back */
     SMCR_STEP_OUT_OF_SEQUENCE,   /* NAK, PSN sequence error: a PSN is missing at the receiver */
-    SMCR_STEP_NOT_READY,         /* RNR NAK: the receiver has no buffer for a SEND */
+    SMCR_STEP_NOT_READY,         /* RNR NAK: the receiver has no receive buffer for a SEND or
+                                    a WRITE with immediate data */
 } smcr_step_refusal_t;
 
 /* A NAK that has named a PSN, as long as no step has begun with that PSN. */

@@ -172,7 +172,8 @@ bool smcr_handshake_has_syns(const smcr_conn_t *conn);
 /* Returns the time from the client's SYN to the acknowledgement of the SYN-ACK; NULL: not known. */
 const nstime_t *smcr_handshake_initial_rtt(const smcr_conn_t *conn);
 
-/* Returns whether the connection's client sends this TCP packet. */
+/* Returns whether the packet, a TCP segment or a UDP packet of a tap, has the address and port of
+ * the connection's client as its source. */
 bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);
 
 /* ---- the packet that the user has selected, for menus and windows ---- */

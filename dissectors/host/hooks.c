@@ -197,7 +197,8 @@ smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     return hooks.builtin_dissect(tvb, pinfo, tree, data);
 }
 
-/* The built-in dissector is disabled again before the return: the gate is still closed. */
+/* The closed gate has disabled the built-in dissector. This function enables it for one call only;
+ * the gate's owner restores the user's choice. */
 void
 smcr_hooks_show_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree,
                         const smcr_gate_t *gate)

@@ -214,8 +214,8 @@ smcr_payload_guests(const struct smcr_payload_flow *flow, uint32_t frame)
     return flow->guests ? wmem_map_lookup(flow->guests, GUINT_TO_POINTER(frame)) : NULL;
 }
 
-/* The packets of one frame keep the order in which they were added: later passes show them in this
- * order (held.c). */
+/* A guest is a held packet whose bytes a later frame shows. The guests of one frame stay in the
+ * order of adding, in which later passes show them (held.c). */
 void
 smcr_payload_add_guest(struct smcr_payload_flow *flow, smcr_held_t *held)
 {

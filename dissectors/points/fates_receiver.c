@@ -399,8 +399,8 @@ is_after(const smcr_fates_slot_t *one, const smcr_fates_slot_t *other)
  * NULL: the NAK proves no loss, because the latest transmission came before the latest packet with
  * the PSN before it. The receiver may have discarded the transmission because it still expected
  * that lower PSN; the transmission that was lost may then be missing in the capture. If no packet
- * with the lower PSN is known (its slot has another PSN, or a READ took the PSN), it counts as sent
- * before, unless a retransmission came later. */
+ * with the lower PSN is known (its slot has another PSN, or a READ took the PSN), the NAK proves
+ * the loss, unless some retransmission came after the transmission. */
 static smcr_transmission_t *
 refused_transmission(const follower_t *receiver, const smcr_fates_slot_t *slot)
 {

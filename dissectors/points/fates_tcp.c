@@ -233,7 +233,7 @@ range_from(const flow_t *flow, uint64_t number)
 
 /* Returns the index of the first range, at `index` or later, that is not acknowledged so far. */
 static uint32_t
-next_open(flow_t *flow, uint32_t index)
+next_unacked_range(flow_t *flow, uint32_t index)
 {
     uint32_t open = index;
 
@@ -253,7 +253,8 @@ next_open(flow_t *flow, uint32_t index)
 static void
 acknowledge(flow_t *flow, uint32_t from, uint64_t to, uint32_t answer)
 {
-    for (uint32_t i = next_open(flow, from); i < flow->ranges->len; i = next_open(flow, i)) {
+    for (uint32_t i = next_unacked_range(flow, from); i < flow->ranges->len;
+         i = next_unacked_range(flow, i)) {
         range_t *range = &g_array_index(flow->ranges, range_t, i);
         if (range->to > to)
             return;

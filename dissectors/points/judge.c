@@ -304,9 +304,9 @@ is_followed(const smcr_judge_way_t *way, const smcr_transmission_t *transmission
 /* Replaces the verdict "undecided" of a transmission. `is_lost`: the new verdict is "lost"; false:
  * "not captured". */
 static void
-decide(const smcr_judge_way_t *way, smcr_transmission_t *transmission, bool is_lost)
+replace_undecided(const smcr_judge_way_t *way, smcr_transmission_t *transmission, bool is_lost)
 {
-    transmission->verdict = SMCR_VERDICT_AT_ALL;
+    transmission->verdict = SMCR_VERDICT_AT_ALL; /* none: judge() replaces no other verdict */
     way->way->verdicts[SMCR_VERDICT_UNDECIDED]--;
     way->way->inferred += is_lost;
     if (is_lost)
@@ -349,7 +349,7 @@ end_run(const smcr_judge_way_t *way, missing_run_t *run)
 
     for (uint32_t i = run->begin; is_burst && i < run->begin + run->count; i++)
         if (is_undecided(way, &way->chain->transmissions[i]))
-            decide(way, &way->chain->transmissions[i], true);
+            replace_undecided(way, &way->chain->transmissions[i], true);
     *run = (missing_run_t){.count = 0};
 }
 
@@ -388,7 +388,7 @@ smcr_judge_undecided(const smcr_judge_way_t *way, bool is_lost)
     for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
         smcr_transmission_t *transmission = &way->chain->transmissions[i];
         if (is_undecided(way, transmission) && (is_lost || is_followed(way, transmission)))
-            decide(way, transmission, is_lost);
+            replace_undecided(way, transmission, is_lost);
     }
 }
 

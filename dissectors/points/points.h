@@ -142,7 +142,7 @@ smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, ui
 
 /* Takes a packet, in the order of the file. Returns true if the packet is a copy, so that it does
  * not count. There are two cases: 1. another point has shown the transmission before; 2. the
- * analysis of the packet's path runs on another point. */
+ * analysis of the path runs on another point, which has packets of this flow. */
 bool smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet);
 
 /* Takes a packet with a wrong ICRC, in the order of the file. Returns true if another point has

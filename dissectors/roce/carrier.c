@@ -489,7 +489,9 @@ dissect_checked(call_t *call, smcr_packet_t *packet)
 }
 
 /* The wrapper: dissects a packet that begins with the header `start`, in place of InfiniBand's
- * dissector. Returns the number of bytes used; 0: `tvb` has no InfiniBand packet. */
+ * dissector. Returns the number of bytes used; 0: `tvb` has no InfiniBand packet. The order of the
+ * checks matters: a packet that an ICMP error quotes is not counted as skipped. After
+ * call_original() the heuristic may still take the payload, after dissect_foreign() it may not. */
 int
 smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                   void *data)

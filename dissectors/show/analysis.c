@@ -85,7 +85,7 @@ wait_for(uint32_t other, uint64_t from, uint64_t to)
 /* Returns the time from the earlier packet `then` to this packet, with the frame of the earlier
  * one. */
 static smcr_record_wait_t
-wait_since(const analysis_t *analysis, const smcr_when_t *then)
+wait_until_this_packet(const analysis_t *analysis, const smcr_when_t *then)
 {
     return wait_for(then->frame, then->time, smcr_capture_when(analysis->pinfo).time);
 }
@@ -116,7 +116,7 @@ add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
         add_frame(analysis, hf_smcr_resent_from, step->frame);
     }
     if (step->nak.frame && step->frame == analysis->pinfo->num) {
-        smcr_record_wait_t wait = wait_since(analysis, &step->nak);
+        smcr_record_wait_t wait = wait_until_this_packet(analysis, &step->nak);
         add_wait(analysis, hf_smcr_resent_nak, hf_smcr_resent_wait, &wait);
     }
 }
@@ -237,7 +237,7 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
         message = smcr_completion_next(message);
     if (message) {
         smcr_when_t begin = {message->frame, message->time};
-        smcr_record_wait_t wait = wait_since(analysis, &begin);
+        smcr_record_wait_t wait = wait_until_this_packet(analysis, &begin);
         add_wait(analysis, hf_smcr_completes, hf_smcr_completion_time, &wait);
     }
 }
@@ -249,8 +249,8 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 {
-    smcr_record_wait_t ce = wait_since(analysis, &cnp->ce);
-    smcr_record_wait_t before = wait_since(analysis, &cnp->last_cnp);
+    smcr_record_wait_t ce = wait_until_this_packet(analysis, &cnp->ce);
+    smcr_record_wait_t before = wait_until_this_packet(analysis, &cnp->last_cnp);
 
     smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb, "CNP");
     add_wait(analysis, hf_smcr_cnp_ce_in, hf_smcr_cnp_ce_time, &ce);

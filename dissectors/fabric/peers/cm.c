@@ -273,8 +273,8 @@ may_begin_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
     return !is_in_state(&conn->ends[0], SMCR_IB_CM_STATE_IDLE);
 }
 
-/* Whether the IDs of the message allow that `end` has sent it. The order of the tests matters: a
- * pair of equal IDs proves more than a transaction ID. */
+/* Whether the role of `end` and the IDs of the message allow that `end` has sent it. The order of
+ * the tests matters: a pair of equal IDs proves more than a transaction ID. */
 static bool
 may_have_sent(smcr_cm_end_t *end, const sending_t *sending)
 {

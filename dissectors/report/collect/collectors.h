@@ -251,8 +251,9 @@ typedef struct {
                               missing before it or an RNR NAK explains the wait; frame 0: no packet
                               of the reverse flow */
     bool is_refused;       /* the last response of the reverse flow is a NAK or RNR NAK */
-    smcr_when_t asked;     /* first request after the peer's last packet, or the request at `heard`
-                              if `heard` is a packet of this flow; frame 0: none */
+    smcr_when_t asked;     /* first request since `heard`: after `heard` if that is a packet of the
+                              peer, else the packet at `heard` itself, which is a request of this
+                              flow; frame 0: none */
     smcr_when_t last;      /* last request after `heard`; only set while `asked` is set */
     uint32_t highest;      /* highest PSN of the requests after `heard`, 24 bits; only set while
                               `asked` is set */

@@ -359,8 +359,8 @@ may_be_silent_before(const smcr_link_t *link, smcr_when_t lost)
            smcr_evidence_lacks_between(link->lgr, smcr_link_last_use(link), lost.frame);
 }
 
-/* Returns since when the link is lost, or was until its end. Frame 0: it was not, or this is not
- * known. `lost`: as for fill_states(). */
+/* Returns the frame since which the link is lost, or was lost before it was deleted or rejected.
+ * Frame 0: never lost, or not known. `lost`: the result of lost_since(). */
 static smcr_when_t
 lost_from(const smcr_link_t *link, const smcr_collect_t *collection, smcr_when_t lost)
 {

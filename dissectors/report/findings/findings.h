@@ -31,6 +31,6 @@ wmem_array_t *smcr_findings_find(smcr_entry_report_t *report,
                                  wmem_allocator_t *scope);
 
 /* Fills in all findings of the report as smcr_findings_find() does, without the limit of ten.
- * Returns no frames. */
+ * Unlike that function, it does not return the frames on which the findings rest. */
 void smcr_findings_find_all(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
                             uint32_t notice_count, wmem_allocator_t *scope);

@@ -389,7 +389,8 @@ smcr_finding_fallback_time(const smcr_entry_connection_t *conn)
     return smcr_figure_or_zero(conn->setup.fallback_s);
 }
 
-/* Stops at the first step that is not known: the time after it belongs to no certain step. */
+/* Steps after the first one that is not known are not named: their time counts as one step, up to
+ * the fallback. The fallback took more than 0 ns. */
 const char *
 smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

@@ -784,10 +784,9 @@ may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
            smcr_finding_flow_is_damaged(finder, flow);
 }
 
-/* Adds the packets of the flow that are missing in the capture, and that the network has not lost.
- * These are the missing packets that the receiver acknowledged and the sender did not retransmit.
- * If neither sender nor receiver reacts (may_be_lost()), and for a flow of UC, these are all
- * missing packets. */
+/* Adds the flow's missing packets. If nothing shows a loss (may_be_lost() is false), and for UC,
+ * all of them count. Otherwise those count that the receiver acknowledged and the sender did not
+ * retransmit. A disordered flow adds none, and a damaged one only if all count. */
 static void
 add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)

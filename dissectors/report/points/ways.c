@@ -64,7 +64,8 @@ fill_clock(smcr_entry_way_clock_t *entry, const smcr_clock_line_t *line)
     };
 }
 
-/* Fills in the delays of the way. */
+/* Fills in the delays of the way, which has packets at both points. `error`: error of the clocks'
+ * offset, nanoseconds. */
 static void
 fill_delay(smcr_entry_way_delay_t *entry, const smcr_points_delay_t *delay, int64_t error)
 {

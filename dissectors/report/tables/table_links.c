@@ -103,9 +103,10 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link, const char *c
     X(NUMBER, "VLAN", NULL, 0, group->vlan)                                                        \
     X(TEXT, "EID", NULL, 10, group->eid)
 
-/* Returns the number of packets that the two flows of the link have carried. */
+/* Returns the number of packets that the two flows of the link have carried: the rank `busy` of the
+ * link's row, by which the page chooses its rows. */
 static uint64_t
-packets_of(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
+busy_rank_of(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
     const smcr_figure_list_t *flows = &report->rdma_flows;
     uint64_t packets = 0;
@@ -125,7 +126,7 @@ add_link(const smcr_table_row_sink_t *taker, const smcr_entry_link_group_t *grou
                     link->state == SMCR_FIGURE_STATUS_UNCONFIRMED ||
                     link->state == SMCR_FIGURE_STATUS_LOST;
 
-    SMCR_TABLE_ROW(taker, LINK, packets_of(taker->report, link), troubled);
+    SMCR_TABLE_ROW(taker, LINK, busy_rank_of(taker->report, link), troubled);
 }
 
 /* Adds a row for each link, and a row for each link group without links. In the latter row, the

@@ -212,11 +212,12 @@ ring_of(const smcr_conn_t *conn, int owner)
     return (smcr_ring_t){reader->size, conn->lgr->base[owner]};
 }
 
-/* Why the cursor is impossible. A cursor that goes back is no fault in two cases: 1. after a move
- * to another link, since the sender may send earlier messages once more; 2. in the sender's first
- * captured message, if packets are missing before it. A cursor that advances by more than a round
- * is no fault in three cases: 1. packets are missing; 2. the cursors of the last message were
- * impossible; 3. immediate data of unknown meaning may be messages (`immediate` of the group). */
+/* Returns what the capture proves about the cursor: the fault that makes it impossible, if any. A
+ * cursor that goes back is no fault in two cases: 1. after a move to another link, since the sender
+ * may send earlier messages once more; 2. in the sender's first captured message, if packets are
+ * missing before it. A cursor that advances by more than a round is no fault in three cases:
+ * 1. packets are missing; 2. the cursors of the last message were impossible; 3. immediate data of
+ * unknown meaning may be messages (`immediate` of the group). */
 static smcr_ring_fault_t
 fault_of(const succession_t *message, const cursors_t *cursors, const smcr_ring_t *ring)
 {

@@ -286,8 +286,8 @@ void smcr_evidence_prove_missing(smcr_qp_t *qp, uint64_t packets);
  * - `bytes`: number of bytes that the message announces and that no captured WRITE has. They need
  *   at least one packet for each MTU.
  *
- * Nothing is noted if the last message came on another link, or if fewer packets are missing since
- * then. */
+ * Nothing is noted if the last message came on another link, or if the flow's sequence gaps since
+ * then have room for fewer packets than `messages` and `bytes` need. */
 void smcr_evidence_take_missing(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                 uint64_t messages, uint64_t bytes);
 

@@ -440,9 +440,9 @@ view_reading(const smcr_arrival_t *arrival, const streams_t *streams, const smcr
     view->own_free_bytes = SMCR_RECORD_NOT_KNOWN;
 }
 
-/* Notes for the WRITEs of the connection right before the message that the last of them ends at the
- * producer cursor. The position of this cursor in the stream is not known yet. If a host reports
- * the cursors later, the WRITEs get positions. */
+/* The message announces WRITEs whose positions in the stream are not known. For each of them, notes
+ * the producer cursor and how many bytes before the cursor the WRITE begins. If a host reports the
+ * cursors later, the WRITEs get positions. */
 static void
 announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)

@@ -260,7 +260,7 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     side->valid_from = side->last_confirmed_use = side->last_positioned_write = smcr_point_now(qp);
     side->announced_at = smcr_point_now(smcr_qp_peer(qp));
     take_in_rmb(arrival, conn, qp, accept);
-    smcr_state_exchange_take_rmb(arrival, qp, side->rmb);
+    smcr_state_exchange_named_rmb(arrival, qp, side->rmb);
     give_token(arrival, conn, qp->side, accept->token);
     conn->side[0].link = conn->side[1].link = qp->link;
     if (clc->header.type == SMCR_CLC_CONFIRM && conn->first_contact)

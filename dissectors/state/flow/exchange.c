@@ -694,9 +694,11 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
 
 /* ---- responses that are missing ---- */
 
-/* Reports nothing: it notes that a response is missing in the capture. */
+/* An Accept or Confirm has named the RMB, so the response to its CONFIRM RKEY was sent. Adds no
+ * event. */
 void
-smcr_state_exchange_take_rmb(const smcr_arrival_t *arrival, smcr_qp_t *owner, const smcr_rmb_t *rmb)
+smcr_state_exchange_named_rmb(const smcr_arrival_t *arrival, smcr_qp_t *owner,
+                              const smcr_rmb_t *rmb)
 {
     const smcr_lgr_t *lgr = owner->link->lgr;
     wanted_request_t wanted = {

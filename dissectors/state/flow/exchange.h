@@ -30,8 +30,8 @@ bool smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *me
  * names a new RMB only after the response to its CONFIRM RKEY (3.5.2). If the capture has no
  * response to this request, and packets of the responder are missing since then, the response is
  * one of them. */
-void smcr_state_exchange_take_rmb(const smcr_arrival_t *arrival, smcr_qp_t *owner,
-                                  const smcr_rmb_t *rmb);
+void smcr_state_exchange_named_rmb(const smcr_arrival_t *arrival, smcr_qp_t *owner,
+                                   const smcr_rmb_t *rmb);
 
 /* Opens or closes an exchange that is in no list of a link group: a step of the CLC handshake, or a
  * cursor update. The message of `arrival` begins the exchange, or ends the exchange. The closing

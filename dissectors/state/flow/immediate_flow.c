@@ -213,8 +213,8 @@ begin_message(const smcr_arrival_t *arrival, const smcr_write_t *write)
     return message;
 }
 
-/* The message is not taken in here, since the data of the packet comes first
- * (smcr_state_immediate_take_in()). */
+/* Only returns the message in the immediate data. The caller takes in the data of the packet first,
+ * and then the message (smcr_state_immediate_take_in()). */
 smcr_state_immediate_t
 smcr_state_immediate_of(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {

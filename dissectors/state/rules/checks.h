@@ -9,7 +9,8 @@
 #include "rules.h"
 #include "wire/wire.h"
 
-/* A CDC message, and the two sides of its connection in their state before the message. */
+/* A CDC message, and the two sides of its connection as far as state/flow/ has changed them at this
+ * step (smcr_rules_when_t). */
 typedef struct {
     const smcr_conn_side_t *sender;   /* side that sends the message */
     const smcr_conn_side_t *receiver; /* the other side */

@@ -142,8 +142,8 @@ enum {
 
 /* What the rules remember of a link group. */
 typedef struct smcr_rules_lgr {
-    smcr_rules_terms_t terms;   /* terms of the group's first contact; zeros: version 1, or not
-                                   known */
+    smcr_rules_terms_t terms;   /* terms of the group's first contact; zeros: version 1, not known,
+                                   or the terms break a rule (`has_terms`) */
     uint64_t declined_time;     /* time of the Decline of the group's first contact; 0: none */
     uint32_t open_conns;        /* number of connections of the group that have had a CDC message,
                                    and that no side has closed or aborted; only counted if `terms`

@@ -42,7 +42,8 @@ void smcr_rules_free_rmb(smcr_state_t *state, smcr_rmb_t *rmb);
 
 /* The step at which a check is called: how much state/flow has learned of a message. The checks of
  * a step are the rows of check_rows.def. The checks compare the message with what was known before
- * the message. The checks change nothing that state/flow reads. */
+ * the message, as far as state/flow has not changed it at that step. The checks change nothing that
+ * state/flow reads. */
 typedef enum {
     SMCR_RULES_ARRIVES, /* state/flow has learned nothing of the message yet */
     SMCR_RULES_PLACED,  /* state/flow has learned the message's connection, sender and link */

@@ -40,7 +40,8 @@ typedef struct {
                           65536; 0: no message was captured so far */
 } smcr_collect_writer_times_t;
 
-/* The timeline of a connection, and what it does not show. */
+/* The timeline of a connection, and further facts about its times that the timeline does not
+ * have. */
 typedef struct {
     smcr_timeline_t timeline; /* intervals of both directions of the connection */
     smcr_collect_writer_times_t of[2]; /* index: side of the writer */

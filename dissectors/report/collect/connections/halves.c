@@ -45,8 +45,8 @@ typedef struct {
     halves_t tcp;  /* halves that are known from TCP and CLC alone */
     const smcr_lgr_t *only_group; /* the link group that carried all connections; NULL: there are
                                      several, or none */
-    wmem_map_t *whole_groups; /* smcr_lgr_t -> itself: groups with a connection that is known from
-                                 both, TCP and RoCE */
+    wmem_map_t *whole_groups; /* smcr_lgr_t -> itself: groups that have a connection on RoCE
+                                 whose TCP ports are known */
 } pairing_t;
 
 /* Whether the connection is known from RoCE alone, and began in the capture. Returns false if TCP
@@ -496,7 +496,7 @@ find_only_group(wmem_array_t *all)
     return only;
 }
 
-/* Returns the groups that have a connection known from TCP and RoCE. */
+/* Returns the link groups that have a connection on RoCE whose TCP ports are known. */
 static wmem_map_t *
 find_whole_groups(wmem_array_t *all, wmem_allocator_t *scope)
 {
