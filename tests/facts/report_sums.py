@@ -45,7 +45,6 @@ NO_COUNTS = {
     "derived",
     "acked_longest",
     "longest",
-    "longest_silence",
     "priority",
     "ack_timeout",
     "has_flow",
@@ -99,7 +98,9 @@ def add(every):
     for name in names:
         values = [each[name] for each in every if name in each]
         known = [value for value in values if value is not None]
-        if name in SAMPLES:
+        if name == "longest_silence":  # sums have only the time of the other silences
+            total[name] = {"others_s": sum(each["others_s"] for each in known)} if known else None
+        elif name in SAMPLES:
             total[name] = distribution_of(values)
         elif all(map(is_distribution, known)) and known:
             total[name] = add_distributions(known)

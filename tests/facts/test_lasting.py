@@ -279,6 +279,8 @@ class Links:
         if not answers and sender == self.server:
             for each in list(self.states) if flags & ALL_LINKS else [number]:
                 if self.states[each][-1][0] in ("unconfirmed", "active"):
+                    if self.lost.get(each, message.frame) < message.frame:
+                        self.turn(each, "lost", self.lost[each])
                     self.turn(each, "deleted", message.frame)
 
     def end(self):
