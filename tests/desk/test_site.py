@@ -8,9 +8,11 @@ import collections
 import decimal
 import json
 import math
+import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 from bed import ALL, BUILDS, TIME_LIMIT, TOP, captures
@@ -85,8 +87,7 @@ def asked(written):
 
 @pytest.fixture(scope="module")
 def tshark_of_module(bed, tshark):
-    folder = bed.scratch / "site"
-    folder.mkdir()
+    folder = pathlib.Path(tempfile.mkdtemp(dir=bed.scratch))  # another one for each process
     folder.chmod(0o777)
     return tshark, folder
 
