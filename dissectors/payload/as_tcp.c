@@ -351,9 +351,9 @@ smcr_payload_dissect_fresh(const smcr_payload_target_t *target, const smcr_paylo
         .end = fresh->position + tvb_captured_length(fresh->data),
         .ends = flow->ends,
         .sender = sender,
-        .time = smcr_capture_when(pinfo).time,
     };
     if (!pinfo->fd->visited) {
+        bytes.time = smcr_capture_when(pinfo).time;
         bytes.has_dissector = smcr_policy_has_dissector(pinfo, record->conn, flow->ends) ||
                               claim_by_first_bytes(pinfo, fresh->data, flow->ends, sender);
         flow->last_frame = pinfo->num;

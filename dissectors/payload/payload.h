@@ -146,7 +146,8 @@ typedef struct {
     uint64_t end;                      /* position after the last byte */
     const smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors
                                           see */
-    uint64_t time;                     /* time of the frame, nanoseconds since 1970 */
+    uint64_t time;                     /* time of the frame, nanoseconds since 1970; set in the
+                                          first pass */
     unsigned sender;                   /* end that sends the bytes: index in `ends`, 0 or 1 */
     bool has_dissector;                /* a dissector of the conversation or of a port gets the
                                           bytes before the heuristics; set in the first pass */

@@ -38,28 +38,22 @@ put_digits(smcr_quick_text_t *text, uint64_t number, unsigned width)
 {
     char digits[20], *end = digits + sizeof digits, *at = end;
 
-    do
-        *--at = (char)('0' + number % 10);
-    while (number /= 10);
-    while (at > end - width)
-        *--at = '0';
-    put_bytes(text, at, (size_t)(end - at));
-}
-
-/* Two digits are made by each division. */
-void
-smcr_quick_text_put_number(smcr_quick_text_t *text, const char *before, uint32_t number)
-{
-    char digits[SMCR_QUICK_TEXT_NUMBER], *end = digits + sizeof digits, *at = end;
-
-    for (; number >= 10; number /= 100) {
+    for (; number >= 10; number /= 100) { /* one division for two digits */
         *--at = (char)('0' + number % 10);
         *--at = (char)('0' + number / 10 % 10);
     }
     if (number || at == end)
         *--at = (char)('0' + number);
-    smcr_quick_text_put(text, before);
+    while (at > end - width)
+        *--at = '0';
     put_bytes(text, at, (size_t)(end - at));
+}
+
+void
+smcr_quick_text_put_number(smcr_quick_text_t *text, const char *before, uint32_t number)
+{
+    smcr_quick_text_put(text, before);
+    put_digits(text, number, 0);
 }
 
 void

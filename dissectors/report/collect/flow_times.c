@@ -353,14 +353,7 @@ smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection, const sm
 }
 
 /* Compares two long silences for sorting, by the frame of their last retransmission. */
-static int
-by_last_frame(const void *one, const void *other)
-{
-    uint32_t last = ((const smcr_collect_long_silence_t *)one)->time.end.frame;
-    uint32_t other_last = ((const smcr_collect_long_silence_t *)other)->time.end.frame;
-
-    return last < other_last ? -1 : last > other_last;
-}
+SMCR_FIGURE_ORDER(by_last_frame, smcr_collect_long_silence_t, silence, silence->time.end.frame)
 
 /* Adds the long silences of `from`, which stay there, too, since expert items name
  * the flow of their time. The list stays in the order of frames:
@@ -418,14 +411,7 @@ silence_entry(const smcr_collect_silence_t *silence, wmem_allocator_t *scope)
 }
 
 /* Compares long silences for sorting: the one that began first comes first. */
-static int
-by_begin(const void *one, const void *other)
-{
-    const smcr_collect_long_silence_t *a = one, *b = other;
-
-    return (a->time.begin.frame > b->time.begin.frame) -
-           (a->time.begin.frame < b->time.begin.frame);
-}
+SMCR_FIGURE_ORDER(by_begin, smcr_collect_long_silence_t, silence, silence->time.begin.frame)
 
 /* Returns all long silences of the flow in the order of their frames, also the one that still
  * lasts. The array is allocated in `scope`. */

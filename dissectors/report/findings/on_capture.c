@@ -556,13 +556,13 @@ find_no_roce(smcr_finder_t *finder, const translated_t *translated)
                     ports_text(finder, notice.subject));
 }
 
-/* Whether the truncated frames may hide that RoCE packets are SMC-R: the capture has RoCE packets
- * that are not known to be SMC-R, and no connection and no link of SMC-R. */
+/* Whether truncated frames may hide all SMC-R of the capture: they may hide some
+ * (smcr_words_may_hide_smcr()), and no connection and no link of SMC-R is known. */
 static bool
-may_hide_smcr(const smcr_finder_t *finder)
+may_hide_all_smcr(const smcr_entry_report_t *report)
 {
-    return finder->report->other_roce && !finder->report->connections.length &&
-           !finder->report->link_groups.length;
+    return smcr_words_may_hide_smcr(report) && !report->connections.length &&
+           !report->link_groups.length;
 }
 
 /* Finding: frames are truncated by snaplen. The finding is a note if an expert item reports that
@@ -575,7 +575,7 @@ find_cut_frames(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cut_short");
 
     const char *advice =
-        may_hide_smcr(finder)
+        may_hide_all_smcr(finder->report)
             ? "; SMC-R is recognised if 128 bytes or more of each RoCE frame are captured"
             : "";
     smcr_finder_add_as(finder, notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,

@@ -187,19 +187,12 @@ has_all_syns(const smcr_figure_list_t *flows)
     return flows->length != 0;
 }
 
-/* Whether the capture has truncated frames. */
-static bool
-has_cut_frames(const smcr_entry_report_t *report)
-{
-    return smcr_figure_or_zero(report->capture.cut_frames) != 0;
-}
-
 /* Whether the capture may have connections of SMC-R: it has link groups, or truncated RoCE
  * packets. */
 static bool
 may_have_smcr(const smcr_entry_report_t *report)
 {
-    return report->link_groups.length != 0 || (has_cut_frames(report) && report->other_roce);
+    return report->link_groups.length != 0 || smcr_words_may_hide_smcr(report);
 }
 
 /* Returns the heading for a capture without connections of SMC-R: the number of TCP connections.
@@ -208,7 +201,7 @@ static const char *
 plain_connections(const smcr_table_row_sink_t *taker)
 {
     const smcr_figure_list_t *flows = &taker->report->tcp_flows;
-    bool is_cut = has_cut_frames(taker->report);
+    bool is_cut = smcr_figure_or_zero(taker->report->capture.cut_frames) != 0;
     bool may_have_conns = may_have_smcr(taker->report);
 
     if (!flows->length)

@@ -331,6 +331,12 @@ smcr_words_pauses_a_class(const smcr_entry_pause_t *pause)
     return pause->kind == SMCR_FIGURE_PAUSE_ALL || pause->priority != SMCR_FIGURE_UNKNOWN;
 }
 
+bool
+smcr_words_may_hide_smcr(const smcr_entry_report_t *report)
+{
+    return report->other_roce && smcr_figure_or_zero(report->capture.cut_frames) != 0;
+}
+
 uint64_t
 smcr_words_covered(const smcr_entry_capture_t *capture)
 {

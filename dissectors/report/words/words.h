@@ -87,6 +87,10 @@ const char *smcr_words_paused_class(wmem_allocator_t *scope, const smcr_entry_pa
  * were captured. */
 bool smcr_words_pauses_a_class(const smcr_entry_pause_t *pause);
 
+/* Whether truncated frames may hide that RoCE packets are SMC-R: the capture has truncated frames,
+ * and RoCE packets that are not known to be SMC-R. */
+bool smcr_words_may_hide_smcr(const smcr_entry_report_t *report);
+
 /* Returns the time from the first frame of the capture to the last one, nanoseconds. Returns 0 if
  * the capture has fewer than two frames, or if these times are not known. */
 uint64_t smcr_words_covered(const smcr_entry_capture_t *capture);

@@ -160,9 +160,8 @@ no_fault_text(const smcr_entry_report_t *report)
         return "No fault found";
     if (report->connections.length || report->rdma_flows.length)
         return "No fault of SMC-R or TCP found";
-    bool may_hide_smcr = report->other_roce && smcr_figure_or_zero(report->capture.cut_frames);
-    return may_hide_smcr ? "No SMC-R recognised; no fault of TCP found"
-                         : "No SMC-R; no fault of TCP found";
+    return smcr_words_may_hide_smcr(report) ? "No SMC-R recognised; no fault of TCP found"
+                                            : "No SMC-R; no fault of TCP found";
 }
 
 /* Writes that no fault was found. */
