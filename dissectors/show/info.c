@@ -162,16 +162,22 @@ put_write(smcr_quick_text_t *to, const smcr_record_t *record)
         smcr_quick_text_put_number(to, " Offset=", place->offset);
 }
 
+/* Sizes of the texts that the Info column begins with, bytes with the zero byte. The texts are in
+ * the packet's pool, so that the column need not copy them (col_set_str()): a copy costs more than
+ * the text. */
+#define WRITE_TEXT 128
+#define ANSWER_TEXT 32
+
 /* Runs for each packet: names of ports are looked up only if the user wants names. */
 void
 smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 {
-    char text[128];
-    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
     bool is_named = gbl_resolv_flags.transport_name && has_ports(record);
 
     if (!pinfo->cinfo)
         return; /* nobody wants columns: tshark -2 in its first pass, tshark -q */
+    char *text = (char *)wmem_alloc(pinfo->pool, WRITE_TEXT);
+    smcr_quick_text_t to = smcr_quick_text_begin(text, WRITE_TEXT);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, smcr_show_protocol(record));
     if (is_named)
         begin_with_names(pinfo, record);
@@ -182,7 +188,7 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
     if (is_named)
         col_append_str(pinfo->cinfo, COL_INFO, text);
     else
-        col_add_str(pinfo->cinfo, COL_INFO, text);
+        col_set_str(pinfo->cinfo, COL_INFO, text);
 }
 
 /* As for a CDC message, "[Writer blocked]" and "[Abort]" are put before all other text. */
@@ -302,13 +308,15 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 void
 smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce)
 {
-    char text[64];
-    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
+    if (!pinfo->cinfo)
+        return;
+    char *text = (char *)wmem_alloc(pinfo->pool, ANSWER_TEXT);
+    smcr_quick_text_t to = smcr_quick_text_begin(text, ANSWER_TEXT);
 
     smcr_quick_text_put_qpn(&to, "RC Acknowledge QP=", roce->destination.qpn);
     smcr_quick_text_put(&to, " ");
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RRoCE");
-    col_add_str(pinfo->cinfo, COL_INFO, text);
+    col_set_str(pinfo->cinfo, COL_INFO, text);
 }
 
 /* Appends words to the Info column, after a space. Another dissector may have written the column

@@ -9,10 +9,10 @@
 
 #include "wire/wire.h"
 
-/* Appends the first `length` bytes of `more`. If they do not all fit, appends the whole UTF-8
- * characters that fit, and leaves no room for later texts. */
-static void
-put_bytes(smcr_quick_text_t *text, const char *more, size_t length)
+/* If the bytes do not all fit, appends the whole UTF-8 characters that fit, and leaves no room for
+ * later texts. */
+void
+smcr_quick_text_put_bytes(smcr_quick_text_t *text, const char *more, size_t length)
 {
     if (length > text->room) {
         const char *cut = g_utf8_find_prev_char(more, more + text->room + 1);
@@ -24,12 +24,6 @@ put_bytes(smcr_quick_text_t *text, const char *more, size_t length)
     text->end += length;
     text->room -= length;
     *text->end = '\0';
-}
-
-void
-smcr_quick_text_put(smcr_quick_text_t *text, const char *more)
-{
-    put_bytes(text, more, strlen(more));
 }
 
 /* Appends a number with at least `width` digits, at most 20; leading zeros fill missing digits. */
@@ -46,13 +40,12 @@ put_digits(smcr_quick_text_t *text, uint64_t number, unsigned width)
         *--at = (char)('0' + number);
     while (at > end - width)
         *--at = '0';
-    put_bytes(text, at, (size_t)(end - at));
+    smcr_quick_text_put_bytes(text, at, (size_t)(end - at));
 }
 
 void
-smcr_quick_text_put_number(smcr_quick_text_t *text, const char *before, uint32_t number)
+smcr_quick_text_put_decimal(smcr_quick_text_t *text, uint32_t number)
 {
-    smcr_quick_text_put(text, before);
     put_digits(text, number, 0);
 }
 
