@@ -130,8 +130,8 @@ typedef struct {
     smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be
                                  missing; frame 0: none are missing, or an acknowledgement has come
                                  since then */
-    smcr_when_t acks_heard; /* packet from which on no acknowledgement is missing any more; set with
-                               `acks_missing` */
+    smcr_when_t acks_complete_from; /* packet after which no acknowledgement is missing any more;
+                                       set with `acks_missing` */
     /* Retransmissions of the writer's packets since `last_acked`: from the earliest first
      * transmission to the last retransmission. Left out are retransmissions that were certainly
      * needed. End frame 0: none. */

@@ -37,7 +37,7 @@ smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender, s
     }
     smcr_timeline_doubt_retransmissions_of_both(step,
                                                 &timeline->writer[!sender].retransmitted_unheard);
-    timeline->writer[!sender].acks_heard = step->packet->when;
+    timeline->writer[!sender].acks_complete_from = step->packet->when;
     if (!acks_missing->frame)
         *acks_missing = since;
 }
@@ -60,11 +60,11 @@ void
 smcr_timeline_end_missing_acks(const smcr_timeline_step_t *step, int side, smcr_when_t end)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    bool was_sent_before = has_data_in_flight(writer, writer->acks_heard.frame);
+    bool was_sent_before = has_data_in_flight(writer, writer->acks_complete_from.frame);
 
     if (writer->acks_missing.frame)
         smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, writer->acks_missing,
-                          was_sent_before ? end : writer->acks_heard);
+                          was_sent_before ? end : writer->acks_complete_from);
     writer->acks_missing.frame = 0;
 }
 

@@ -283,10 +283,10 @@ judge_cursor(const succession_t *message, const cursors_t *cursors)
         .fault = fault_of(message, cursors, &ring),
     };
 
-    cursor.told = may_be_right(cursor.fault, agrees, message->sender, proven) ||
+    cursor.may_be_right = may_be_right(cursor.fault, agrees, message->sender, proven) ||
                   may_miss_smcd(message, cursor.fault);
-    cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE || replaces;
-    cursor.known = cursor.believed && cursor.owned && stream->positions_known;
+    cursor.accepted = cursor.fault == SMCR_RING_FAULT_NONE || replaces;
+    cursor.known = cursor.accepted && cursor.owned && stream->positions_known;
     return cursor;
 }
 
@@ -326,7 +326,7 @@ may_miss_written(const succession_t *message)
 }
 
 /* Judges the producer cursor, which points into the receiver's element. A cursor that is after all
- * written bytes is believed only if missing WRITEs may explain it. */
+ * written bytes is accepted only if missing WRITEs may explain it. */
 static smcr_evidence_cursor_t
 judge_prod(const succession_t *message)
 {
@@ -339,7 +339,7 @@ judge_prod(const succession_t *message)
 
     prod.known &= !message->cdc->lacks_prod;
     place_cursor(&prod, &earlier, message->cdc->prod);
-    prod.believed &= !prod.over || may_miss_written(message);
+    prod.accepted &= !prod.over || may_miss_written(message);
     return prod;
 }
 
@@ -357,7 +357,7 @@ judge_cons(const succession_t *message, bool is_current)
 
     cons.known &= !message->cdc->lacks_cons;
     place_cursor(&cons, &earlier, message->cdc->cons);
-    cons.believed &= !cons.over || !is_current;
+    cons.accepted &= !cons.over || !is_current;
     return cons;
 }
 

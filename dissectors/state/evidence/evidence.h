@@ -400,9 +400,9 @@ typedef struct {
                                 SMCR_RING_FAULT_NONE: it can */
     bool owned;    /* data in the element that the cursor points into certainly belong to the
                       connection (smcr_conn_owns_element()) */
-    bool believed; /* the cursor can be right, so the state uses it */
-    bool told;     /* the cursor may be right although `fault` is set: the earlier cursor is not
-                      proven. No breach is reported */
+    bool accepted; /* nothing contradicts the cursor, so the state uses it */
+    bool may_be_right; /* the cursor may be right although `fault` is set, since the earlier cursor
+                          is not proven. No breach is reported */
     bool known;    /* `end` and `over` are known */
     uint64_t end;  /* position of the cursor in the stream, bytes; not set if `known` is false */
     uint64_t over; /* bytes by which a producer cursor is after the written bytes, or a consumer

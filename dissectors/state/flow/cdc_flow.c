@@ -227,7 +227,7 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
 static bool
 is_usable(const smcr_evidence_cursor_t *cursor, bool is_missing)
 {
-    return cursor->believed && cursor->owned && !is_missing;
+    return cursor->accepted && cursor->owned && !is_missing;
 }
 
 /* Sets `out` to NULL if the producer cursor is not usable, or gives no position. */
@@ -474,7 +474,7 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
         take_in_announced(arrival, &(counted_t){cdc, conn, streams, known, len});
     else
         announce_unpositioned(arrival, conn, cdc, &known);
-    if (!out && known.prod.believed)
+    if (!out && known.prod.accepted)
         view_reading(arrival, &streams, cdc, &known);
     reading.is_mere_update = is_mere_update(arrival->record, sender, cdc);
     if (read > 0)
@@ -530,13 +530,13 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->last_cdc_missing = false;
     side->wrote_after_end = false;
     side->unverified = is_unverified(side, known);
-    if (known->prod.believed) {
+    if (known->prod.accepted) {
         side->prod = cdc->prod;
         mark_producer_cursor(side, cdc->prod);
     }
-    if (known->cons.believed)
+    if (known->cons.accepted)
         side->cons = cdc->cons;
-    if (known->prod.believed && known->cons.believed)
+    if (known->prod.accepted && known->cons.accepted)
         return;
     side->invalid_cursor_frame = arrival->when.frame;
     side->raw_prod = cdc->prod;

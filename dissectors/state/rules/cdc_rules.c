@@ -66,7 +66,7 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
  * - Messages with the numbers in between may be missing in the capture, or may have failed on
  *   another link. Then the event is a NOTE.
  * - After a move the sender may send messages once more (4.6.2).
- * - The previous message is not verified (`unverified`), so its number is not believed. */
+ * - The previous message is not verified (`unverified`), so its number is not used. */
 SMCR_RULES_CDC(check_step)
 {
     if (message->cdc->is_immediate) /* it has no number */
@@ -123,7 +123,7 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 {
     smcr_cursor_t before = cursor->before, now = cursor->now;
 
-    if (cursor->held->told)
+    if (cursor->held->may_be_right)
         return;
     switch (cursor->held->fault) {
     case SMCR_RING_FAULT_OUTSIDE:
@@ -207,7 +207,7 @@ SMCR_RULES_CDC(check_unseen_data)
     uint64_t announced = message->receiver->in.announced;
     bool first = !message->receiver->last_cdc_received.qp;
 
-    if (!prod->over || prod->end == announced || (prod->believed && !message->cursors->placed))
+    if (!prod->over || prod->end == announced || (prod->accepted && !message->cursors->placed))
         return;
     uint64_t bytes = MIN(prod->over, prod->end - announced);
     if (has_all_writes(arrival, conn, first))
@@ -275,7 +275,7 @@ SMCR_RULES_CDC(check_reader)
     const smcr_evidence_cursor_t *cons = &message->cursors->cons;
     int reader = !arrival->qp->side;
 
-    if (!cons->over || cons->told || !knows_announced(arrival, conn, reader))
+    if (!cons->over || cons->may_be_right || !knows_announced(arrival, conn, reader))
         return;
     const smcr_rules_goal_t *goal = smcr_rules_set_goal(arrival, conn, reader, true, cons->end);
     smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->reached_time);
@@ -521,7 +521,7 @@ announces_after_done(const smcr_rules_cdc_t *message)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_stream_t *in = &message->receiver->in;
-    bool is_known = in->positions_known && message->cursors->prod.believed;
+    bool is_known = in->positions_known && message->cursors->prod.accepted;
 
     return sender->sending_done_frame && is_known &&
            smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0;

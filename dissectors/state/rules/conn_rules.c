@@ -112,7 +112,7 @@ SMCR_RULES_CDC(check_close)
         return;
     }
     /* ANCK reports no step in the message that closes, nor after "sending done" (smc_tx.c) */
-    if (closes && message->cursors->cons.believed && !cdc->is_immediate)
+    if (closes && message->cursors->cons.accepted && !cdc->is_immediate)
         check_closed_unread(arrival, conn);
     if (!smcr_conn_side_has_ended(sender))
         check_all_announced(arrival, conn);

@@ -191,7 +191,7 @@ smcr_state_told_other_half(const smcr_arrival_t *arrival, const smcr_socket_t *s
 /* Whether the other host has reported its end of the connection, and the capture does not
  * contradict this report of the other host. */
 static bool
-has_believed_mirror(const smcr_socket_t *socket)
+has_valid_mirror(const smcr_socket_t *socket)
 {
     return socket->mirror && !socket->mirror->is_contradicted;
 }
@@ -203,7 +203,7 @@ has_believed_mirror(const smcr_socket_t *socket)
 static smcr_conn_t *
 join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
-    if (!has_believed_mirror(socket) || conn->side[!side].has_token)
+    if (!has_valid_mirror(socket) || conn->side[!side].has_token)
         return conn;
     uint32_t token = socket->mirror->reported.token;
     smcr_conn_t *other = smcr_conn_find(state, conn->lgr, !side, token);

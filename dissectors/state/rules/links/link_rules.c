@@ -6,8 +6,8 @@
 
 #include "links_checks.h"
 
-#define SETTLED_IN 10 /* seconds after which an accepted link is certainly confirmed, rejected or
-                         deleted: both sides of Linux give up after 5 (smc_llc.h) */
+#define CONFIRMED_IN 10 /* seconds after which an accepted link is certainly confirmed, rejected or
+                           deleted: both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* number of links after which a server may have used up all 255 link
                             numbers */
 
@@ -456,7 +456,7 @@ SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
 
 /* After the client has accepted ADD LINK, CONFIRM LINK follows on the new link. If CONFIRM LINK
  * fails, DELETE LINK follows on the link that carried ADD LINK (R-3.5.1.6-6, R-3.5.1.6-7). The rule
- * is broken if, SETTLED_IN seconds after the acceptance, the link is neither confirmed by a
+ * is broken if, CONFIRMED_IN seconds after the acceptance, the link is neither confirmed by a
  * response to CONFIRM LINK nor rejected nor in use, and no DELETE LINK has named it. The event is a
  * NOTE, since the device of the new link may not be captured. */
 static void
@@ -464,13 +464,13 @@ expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
     smcr_doubt_proof_t claim = {.has_come = is_settled,
                                 .about = link,
-                                .deadline = arrival->when.time + SETTLED_IN * SMCR_TIME_SECOND};
+                                .deadline = arrival->when.time + CONFIRMED_IN * SMCR_TIME_SECOND};
 
     smcr_breach_report_unless(
         arrival, SMCR_EVENT_link_not_confirmed,
         smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),
         "Link %u is accepted, but for %u seconds the capture has neither its confirmation "
-        "nor DELETE LINK for it", link->number, SETTLED_IN);
+        "nor DELETE LINK for it", link->number, CONFIRMED_IN);
 }
 
 /* Remembers a response that rejects ADD LINK. Both sides then know that the link is rejected, and
