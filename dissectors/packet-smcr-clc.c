@@ -49,13 +49,30 @@ dissect_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_con
     return smcr_tcp_dissect_rest(tvb, 0, pinfo, tree, data);
 }
 
+/* Dissects a damaged segment of a TCP connection whose CLC messages have not ended: the segment is
+ * shown, and nothing is learned. Bytes that are not CLC go on as without the plugin. */
+static int
+dissect_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
+                void *data)
+{
+    if (!pinfo->fd->visited)
+        smcr_tcp_learn_damaged(tvb, pinfo, data);
+    if (smcr_tcp_show_damaged(tvb, pinfo, tree, conn))
+        return (int)tvb_captured_length(tvb);
+    return smcr_tcp_dissect_rest(tvb, 0, pinfo, tree, data);
+}
+
 /* Dissects bytes of a TCP connection: CLC messages, then the data after them. */
 static int
 dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn,
                  void *data)
 {
-    if (!pinfo->fd->visited)
+    if (smcr_tcp_is_damaged(pinfo, smcr_tcp_clc_begins(tvb, 0, pinfo)))
+        return dissect_damaged(tvb, pinfo, tree, conn, data);
+    if (!pinfo->fd->visited) {
+        smcr_tcp_learn_right(tvb, pinfo, data);
         conn = smcr_tcp_clc_learn(tvb, pinfo, conn, data);
+    }
     int offset = smcr_tcp_clc_show(tvb, pinfo, tree, conn);
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
         return (int)tvb_captured_length(tvb);

@@ -122,6 +122,7 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     int used = has_points ? dissect_at_point(tvb, pinfo, tree, data)
                           : smcr_handshake_original(tvb, pinfo, tree, data);
 
+    smcr_tcp_dissect_retransmission(tvb, pinfo, tree);
     smcr_tcp_show_segment(tvb, pinfo, tree, annotated);
     return used;
 }

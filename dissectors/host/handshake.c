@@ -382,7 +382,10 @@ smcr_handshake_was_reset(const smcr_conn_t *conn)
 bool
 smcr_handshake_has_syns(const smcr_conn_t *conn)
 {
-    return has_had_segments(conn, COMPLETENESS_SYNS);
+    const smcr_state_damage_t *damage =
+        conn->conversation ? smcr_state_damage(smcr_capture_state(), conn->conversation) : NULL;
+
+    return has_had_segments(conn, COMPLETENESS_SYNS) && !(damage && damage->has_syn);
 }
 
 const nstime_t *

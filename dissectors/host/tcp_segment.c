@@ -1,4 +1,4 @@
-/* Reads the TCP header of a frame (RFC 9293, 3.1).
+/* Reads the TCP header of a frame, and checks the checksums of a segment (RFC 9293, 3.1).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -6,6 +6,7 @@
 #include "tcp_segment.h"
 
 #include <epan/conversation.h>
+#include <epan/in_cksum.h>
 #include <epan/ipproto.h>
 
 #include "ip_packet.h"
@@ -84,4 +85,80 @@ smcr_host_tcp_segment(packet_info *pinfo, struct tcpheader *tcp)
         .ip_dst = pinfo->dst,
     };
     return true;
+}
+
+/* ---- checksums ---- */
+
+enum { IPV4_CHECKSUM = 10, TCP_CHECKSUM = 16, CHECKSUM_LENGTH = 2 }; /* offsets; length, bytes */
+
+/* The addresses in the two kinds of IP headers: offset, and length of both together, bytes. */
+enum { IPV4_ADDRESSES = 12, IPV4_ADDRESSES_LENGTH = 8 };
+enum { IPV6_ADDRESSES = 8, IPV6_ADDRESSES_LENGTH = 32 };
+
+/* Returns the sum over the pseudo-header with this length of the segment, and over `bytes` bytes of
+ * the segment, as it would be in the checksum field. The pseudo-header of IPv4 has other fields than
+ * that of IPv6, but the same sum. */
+static uint16_t
+sum_of(const uint8_t *header, const smcr_host_ip_packet_t *ip, uint32_t length, int bytes)
+{
+    bool is_ipv4 = ip->version == 4;
+    const uint8_t *segment = header + ip->header_length;
+    uint8_t rest[8] = {0, 0, (uint8_t)(length >> 8), (uint8_t)length, 0, 0, 0, IP_PROTO_TCP};
+    vec_t parts[] = {
+        {header + (is_ipv4 ? IPV4_ADDRESSES : IPV6_ADDRESSES),
+         is_ipv4 ? IPV4_ADDRESSES_LENGTH : IPV6_ADDRESSES_LENGTH},
+        {rest, sizeof rest},
+        {segment, bytes},
+    };
+
+    return (uint16_t)in_cksum(parts, bytes ? 3 : 2);
+}
+
+/* Whether the checksum field has a value that a host writes if its adapter fills in the checksum: 0,
+ * or the sum over the pseudo-header alone, with or without the length of the segment. */
+static bool
+is_left_to_adapter(const uint8_t *header, const smcr_host_ip_packet_t *ip, uint32_t length)
+{
+    uint16_t field;
+
+    memcpy(&field, header + ip->header_length + TCP_CHECKSUM, CHECKSUM_LENGTH);
+    return field == 0 || (field ^ sum_of(header, ip, length, 0)) == 0xffff ||
+           (field ^ sum_of(header, ip, 0, 0)) == 0xffff;
+}
+
+/* An adapter that fills in the header checksum of IPv4 gets 0 from its host. */
+static smcr_host_checksum_t
+judge_ip(const uint8_t *header, const smcr_host_ip_packet_t *ip)
+{
+    if (ip->version != 4 || smcr_wire_number16(header + IPV4_CHECKSUM) == 0)
+        return SMCR_HOST_CHECKSUM_UNKNOWN;
+    return ip_checksum(header, ip->header_length) == 0 ? SMCR_HOST_CHECKSUM_RIGHT
+                                                       : SMCR_HOST_CHECKSUM_WRONG;
+}
+
+static smcr_host_checksum_t
+judge_tcp(const uint8_t *header, const smcr_host_ip_packet_t *ip, uint32_t captured)
+{
+    uint32_t length = ip->total_length - ip->header_length;
+
+    if (ip->total_length < ip->header_length || length < SMCR_HOST_TCP_HEADER ||
+        ip->total_length > captured)
+        return SMCR_HOST_CHECKSUM_UNKNOWN;
+    if (sum_of(header, ip, length, (int)length) == 0)
+        return SMCR_HOST_CHECKSUM_RIGHT;
+    return is_left_to_adapter(header, ip, length) ? SMCR_HOST_CHECKSUM_UNKNOWN
+                                                  : SMCR_HOST_CHECKSUM_WRONG;
+}
+
+smcr_host_checksums_t
+smcr_host_tcp_checksums(const packet_info *pinfo)
+{
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
+    smcr_host_ip_packet_t ip;
+
+    if (!find_ip(frame, pinfo, &ip))
+        return (smcr_host_checksums_t){SMCR_HOST_CHECKSUM_UNKNOWN, SMCR_HOST_CHECKSUM_UNKNOWN};
+    const uint8_t *header = &frame.bytes[ip.offset];
+    return (smcr_host_checksums_t){.ip = judge_ip(header, &ip),
+                                   .tcp = judge_tcp(header, &ip, frame.length - ip.offset)};
 }

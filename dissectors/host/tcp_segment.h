@@ -1,5 +1,5 @@
-/* Reads the TCP header of a frame, in passes in which Wireshark's tap `tcp` is silent; and the
- * options of a TCP header.
+/* Reads the TCP header of a frame, in passes in which Wireshark's tap `tcp` is silent; the options
+ * of a TCP header; and the checksums of a segment.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,6 +22,25 @@
  * captured bytes of options from there on, at least 1. A NOP is a single byte; all other options
  * have at least the bytes kind and length. Returns 0 if the option is malformed or truncated. */
 unsigned smcr_host_tcp_option_length(const uint8_t *options, unsigned length);
+
+/* What a checksum shows. */
+typedef enum {
+    SMCR_HOST_CHECKSUM_UNKNOWN, /* nothing: the adapter may fill in the checksum after the capture,
+                                   or bytes that the checksum covers are not captured */
+    SMCR_HOST_CHECKSUM_RIGHT,   /* all bytes that the checksum covers are as they were sent */
+    SMCR_HOST_CHECKSUM_WRONG,   /* some bytes are not */
+} smcr_host_checksum_t;
+
+/* The two checksums of a TCP segment. */
+typedef struct {
+    smcr_host_checksum_t ip;  /* header checksum of IPv4 (RFC 791, 3.1); unknown: IPv6 */
+    smcr_host_checksum_t tcp; /* checksum of TCP (RFC 9293, 3.1) */
+} smcr_host_checksums_t;
+
+/* Returns what the checksums of the frame's TCP segment show. Both are unknown where
+ * smcr_host_tcp_segment() would not read the segment. Called by dissectors above TCP's, and by those
+ * of TCP options. */
+smcr_host_checksums_t smcr_host_tcp_checksums(const packet_info *pinfo);
 
 /* Reads the TCP header of the frame into `tcp`, as Wireshark's tap `tcp` would hand it over. Fills
  * in ports, addresses, raw numbers, flags, lengths and the number of the connection (tcp.stream);

@@ -1,4 +1,5 @@
-/* Makes the state of a capture file. Counts each sender's wrong ICRCs until its first right one.
+/* Makes the state of a capture file. Counts the right and wrong checksums of each sender, and keeps
+ * which TCP segments were damaged.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -57,18 +58,19 @@ smcr_state_set_points(smcr_state_t *state, smcr_points_t *points)
 
 /* ---- senders ---- */
 
-/* Whose ICRCs are judged together. */
+/* Whose checksums are judged together: a smcr_sender_t without padding. */
 typedef struct {
     uint8_t address[SMCR_GID_LENGTH];    /* GID of the sender */
     uint8_t interface[sizeof(uint32_t)]; /* interface of the capture: on the sender's own host, the
-                                            adapter may compute the ICRC after the capture */
+                                            adapter may compute the checksum after the capture */
+    uint8_t checksum;                    /* kind of the checksum, smcr_sender_checksum_t */
 } sender_key_t;
 
 typedef struct {
     sender_key_t key; /* the key of the table */
     bool trusted;     /* the sender has sent a right ICRC */
-    uint32_t right;   /* number of right ICRCs */
-    uint32_t bad;     /* number of wrong ICRCs */
+    uint32_t right;   /* number of right checksums */
+    uint32_t bad;     /* number of wrong checksums */
     uint32_t wrong;   /* number of wrong ICRCs before the first right one */
     uint32_t doubted; /* frame of the first wrong ICRC after WRONG_MAX of them; 0: none */
 } sender_t;
@@ -76,30 +78,49 @@ typedef struct {
 SMCR_WIRE_KEY(hash, is_equal, sizeof(sender_key_t))
 
 static sender_key_t
-key_of(const smcr_icrc_t *icrc)
+key_of(const smcr_sender_t *sender)
 {
-    sender_key_t key;
+    sender_key_t key = {.checksum = (uint8_t)sender->checksum};
 
-    memcpy(key.address, icrc->sender, sizeof key.address);
-    memcpy(key.interface, &icrc->interface, sizeof key.interface);
+    memcpy(key.address, sender->address, sizeof key.address);
+    memcpy(key.interface, &sender->interface, sizeof key.interface);
     return key;
 }
 
-/* The results of the ICRC checks of the packet's sender; NULL: no packet of this sender was
- * checked. */
-static const sender_t *
-find_sender(const smcr_state_t *state, const smcr_icrc_t *icrc)
+/* The sender of a packet with an ICRC. */
+static smcr_sender_t
+sender_of(const smcr_icrc_t *icrc)
 {
-    sender_key_t key = key_of(icrc);
+    smcr_sender_t sender = {.interface = icrc->interface, .checksum = SMCR_SENDER_ICRC};
+
+    memcpy(sender.address, icrc->sender, sizeof sender.address);
+    return sender;
+}
+
+/* The results of the checks of the sender; NULL: no packet of this sender was checked. */
+static const sender_t *
+find_sender(const smcr_state_t *state, const smcr_sender_t *sender)
+{
+    sender_key_t key = key_of(sender);
 
     return state->senders ? wmem_map_lookup(state->senders, &key) : NULL;
 }
 
-/* The sender of the ICRC, a new one if it is not known; NULL: too many senders are kept. */
-static sender_t *
-get_sender(smcr_state_t *state, const smcr_icrc_t *icrc)
+/* The same for the sender of a packet with an ICRC. */
+static const sender_t *
+find_sender_of(const smcr_state_t *state, const smcr_icrc_t *icrc)
 {
-    sender_key_t key = key_of(icrc);
+    smcr_sender_t sender = sender_of(icrc);
+
+    return find_sender(state, &sender);
+}
+
+/* The results of the checks of the sender, new ones if it is not known; NULL: too many senders are
+ * kept. */
+static sender_t *
+get_sender(smcr_state_t *state, const smcr_sender_t *wanted)
+{
+    sender_key_t key = key_of(wanted);
 
     if (!state->senders)
         state->senders = wmem_map_new(state->scope, hash, is_equal);
@@ -112,19 +133,31 @@ get_sender(smcr_state_t *state, const smcr_icrc_t *icrc)
     return sender;
 }
 
+/* Counts a checksum of the sender, and returns its results; NULL: too many senders are kept. */
+static sender_t *
+count(smcr_state_t *state, const smcr_sender_t *wanted, bool is_right)
+{
+    sender_t *sender = get_sender(state, wanted);
+
+    if (!sender)
+        return NULL;
+    sender->right += is_right;
+    sender->bad += !is_right;
+    return sender;
+}
+
 /* Trust is never lost: one right ICRC shows that the sender computes them. */
 void
 smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
 {
-    smcr_state_learns(state, frame);
-    sender_t *sender = icrc->status != SMCR_IB_ICRC_UNVERIFIED ? get_sender(state, icrc) : NULL;
+    smcr_sender_t key = sender_of(icrc);
 
-    if (!sender)
+    smcr_state_learns(state, frame);
+    if (icrc->status == SMCR_IB_ICRC_UNVERIFIED)
         return;
     bool is_right = icrc->status == SMCR_IB_ICRC_GOOD;
-    sender->right += is_right;
-    sender->bad += !is_right;
-    if (sender->trusted)
+    sender_t *sender = count(state, &key, is_right);
+    if (!sender || sender->trusted)
         return;
     if (is_right) {
         sender->trusted = true;
@@ -137,7 +170,7 @@ smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
 bool
 smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t *doubted)
 {
-    const sender_t *sender = find_sender(state, icrc);
+    const sender_t *sender = find_sender_of(state, icrc);
 
     *doubted = sender ? sender->doubted : 0;
     return sender && sender->trusted;
@@ -146,7 +179,58 @@ smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t 
 bool
 smcr_senders_are_mostly_right(const smcr_state_t *state, const smcr_icrc_t *icrc)
 {
-    const sender_t *sender = find_sender(state, icrc);
+    const sender_t *sender = find_sender_of(state, icrc);
 
     return sender && sender->right > sender->bad;
+}
+
+void
+smcr_senders_count_checksum(smcr_state_t *state, const smcr_sender_t *sender, bool is_right,
+                            uint32_t frame)
+{
+    smcr_state_learns(state, frame);
+    count(state, sender, is_right);
+}
+
+bool
+smcr_senders_mean_damage(const smcr_state_t *state, const smcr_sender_t *sender)
+{
+    const sender_t *known = find_sender(state, sender);
+
+    return known && known->right && known->right >= known->bad;
+}
+
+bool
+smcr_senders_are_always_wrong(const smcr_state_t *state, const smcr_sender_t *sender)
+{
+    const sender_t *known = find_sender(state, sender);
+
+    return known && !known->right && known->bad > 1;
+}
+
+/* ---- damaged TCP segments ---- */
+
+bool
+smcr_state_has_damage(const smcr_state_t *state)
+{
+    return state->damage != NULL;
+}
+
+smcr_state_damage_t *
+smcr_state_damage(const smcr_state_t *state, const void *conversation)
+{
+    return state->damage ? wmem_map_lookup(state->damage, conversation) : NULL;
+}
+
+smcr_state_damage_t *
+smcr_state_damage_of(smcr_state_t *state, const void *conversation)
+{
+    if (!state->damage)
+        state->damage = wmem_map_new(state->scope, g_direct_hash, g_direct_equal);
+    smcr_state_damage_t *damage = wmem_map_lookup(state->damage, conversation);
+    if (!damage) {
+        damage = wmem_new0(state->scope, smcr_state_damage_t);
+        wmem_map_insert(state->damage, conversation, damage);
+    }
+    return damage;
 }

@@ -51,3 +51,57 @@ bool smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint
  * the ICRCs are wrong or more, a part of the capture may be from the sender's own host, before the
  * adapter computes them. */
 bool smcr_senders_are_mostly_right(const smcr_state_t *state, const smcr_icrc_t *icrc);
+
+/* ---- damaged TCP segments ----
+ *
+ * A receiver discards a segment whose checksum is wrong. An adapter that fills in the checksum
+ * makes all checksums wrong that its host sends, in a capture on that host. So a wrong checksum
+ * means a damaged segment only if most checksums of its sender are right. */
+
+/* Kinds of checksums, which are judged apart. */
+typedef enum {
+    SMCR_SENDER_ICRC, /* ICRC of a RoCE packet */
+    SMCR_SENDER_IP,   /* header checksum of IPv4 */
+    SMCR_SENDER_TCP,  /* checksum of TCP */
+    SMCR_SENDER_CLC,  /* checksum of TCP of a segment with CLC messages */
+} smcr_sender_checksum_t;
+
+/* Whose checksums are judged together. */
+typedef struct {
+    uint8_t address[SMCR_GID_LENGTH]; /* address of the sender as a GID; all zeros: all senders */
+    uint32_t interface;               /* number of the interface that captured the packet */
+    smcr_sender_checksum_t checksum;  /* kind of the checksum */
+} smcr_sender_t;
+
+/* Counts a checksum of the packet in `frame`, right or wrong. Called in the first pass, in the
+ * order of the capture. */
+void smcr_senders_count_checksum(smcr_state_t *state, const smcr_sender_t *sender, bool is_right,
+                                 uint32_t frame);
+
+/* Whether a wrong checksum of this sender means that the packet was damaged: at least half of the
+ * sender's checksums are right, and at least one is. */
+bool smcr_senders_mean_damage(const smcr_state_t *state, const smcr_sender_t *sender);
+
+/* Whether two or more checksums of this sender are wrong, and none is right. A program that
+ * rewrites the messages of a capture may leave all their checksums wrong. */
+bool smcr_senders_are_always_wrong(const smcr_state_t *state, const smcr_sender_t *sender);
+
+/* Damaged segments of one TCP connection. */
+typedef struct {
+    bool has_syn;            /* a SYN or SYN-ACK was damaged, and no right SYN has come since */
+    bool has_data[2];        /* the receiver still waits for a retransmission of the damaged bytes,
+                                by the direction of Wireshark's TCP: 0 `flow1`, 1 `flow2` */
+    uint32_t first[2];       /* TCP sequence number of the first of these bytes, as TCP's dissector
+                                shows it */
+    uint32_t end[2];         /* TCP sequence number after the last of these bytes, likewise */
+    uint32_t offset[2];      /* sequence number in the TCP header minus the shown one */
+} smcr_state_damage_t;
+
+/* Whether a TCP segment was damaged so far. */
+bool smcr_state_has_damage(const smcr_state_t *state);
+
+/* Returns the damaged segments of a TCP conversation; NULL: none was damaged. */
+smcr_state_damage_t *smcr_state_damage(const smcr_state_t *state, const void *conversation);
+
+/* First pass: returns the damaged segments of a TCP conversation, for a change. */
+smcr_state_damage_t *smcr_state_damage_of(smcr_state_t *state, const void *conversation);

@@ -574,6 +574,21 @@ smcr_tcp_dissect_bypassed(conversation_t *conversation, tvbuff_t *tvb, packet_in
     return call_hidden_dissector(conversation, tvb, pinfo, tree, data);
 }
 
+void
+smcr_tcp_clc_call(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, struct tcpinfo *tcp)
+{
+    uint16_t can_desegment = pinfo->can_desegment;
+
+    pinfo->can_desegment = 0;
+    TRY {
+        call_dissector_only(handles.clc, tvb, pinfo, tree, tcp);
+    }
+    FINALLY {
+        pinfo->can_desegment = can_desegment;
+    }
+    ENDTRY;
+}
+
 /* ---- data on TCP ---- */
 
 /* Whether the connection has fallen back to TCP, in this frame or before. */

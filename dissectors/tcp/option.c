@@ -56,6 +56,11 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
 {
     if (!tcp || !(tcp->th_flags & TH_SYN))
         return;
+    if (smcr_tcp_is_damaged(pinfo, false)) {
+        smcr_tcp_learn_damaged_syn(pinfo);
+        return;
+    }
+    smcr_tcp_learn_right_syn(pinfo);
     bool from_client = !(tcp->th_flags & TH_ACK);
     conversation_t *original = from_client ? smcr_translation_take_syn(pinfo, tcp) : NULL;
     if (original) {
@@ -99,6 +104,10 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     if (tvb_reported_length(tvb) != OPTION_LENGTH) {
         proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
+    }
+    if (smcr_tcp_is_damaged(pinfo, false)) {
+        smcr_tcp_show_wrong_checksum(tvb, pinfo, walk.tree);
+        return;
     }
     const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
     if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* the option should have kind 254 (R-3.1-1) */
@@ -160,14 +169,26 @@ lacks_smcr_option(tvbuff_t *tvb, const struct tcpheader *tcp)
     return offset >= end || tvb_captured_length(frame) == tvb_reported_length(frame);
 }
 
+/* Whether the segment is a client's SYN whose damage may have destroyed the option. The checksums of
+ * other connections are not counted. */
+static bool
+may_hide_option(const packet_info *pinfo, const struct tcpheader *tcp)
+{
+    return !(tcp->th_flags & TH_ACK) && smcr_tcp_has_wrong_checksum(pinfo);
+}
+
 /* Every SYN-ACK has this option, so its dissector sees each of them. */
 void
 smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
 {
-    const uint16_t synack = TH_SYN | TH_ACK;
-    smcr_conn_t *conn = (tcp->th_flags & synack) == synack ? smcr_handshake_find_conn(pinfo) : NULL;
+    if (!(tcp->th_flags & TH_SYN) || !lacks_smcr_option(tvb, tcp))
+        return;
+    smcr_conn_t *conn = tcp->th_flags & TH_ACK ? smcr_handshake_find_conn(pinfo) : NULL;
+    bool is_damaged = conn ? smcr_tcp_is_damaged(pinfo, false) : may_hide_option(pinfo, tcp);
 
-    if (conn && lacks_smcr_option(tvb, tcp))
+    if (is_damaged)
+        smcr_tcp_learn_damaged_syn(pinfo);
+    else if (conn)
         learn_syn(pinfo, conn, tcp, false);
 }
 

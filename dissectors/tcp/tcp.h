@@ -97,9 +97,51 @@ int smcr_tcp_dissect_bypassed(conversation_t *conversation, tvbuff_t *tvb, packe
  * payloads of SMC-R's TCP conversations. */
 void smcr_tcp_clc_handoff(dissector_handle_t clc);
 
-/* ---- every segment (segment.c) ---- */
+/* Passes `tvb`, the payload of a TCP segment, to the CLC dissector, as TCP's dissector would.
+ * `tcp`: the argument that TCP would pass. No message is put together from several segments. */
+void smcr_tcp_clc_call(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, struct tcpinfo *tcp);
 
-#define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data() for the smcr_tcp_begun_t of a frame */
+/* Keys of p_add_proto_data(). */
+enum {
+    SMCR_TCP_BEGUN = 1,      /* the smcr_tcp_begun_t of a frame */
+    SMCR_TCP_DAMAGED,        /* whether the segment of a frame is damaged */
+    SMCR_TCP_RETRANSMISSION, /* struct tcpinfo of a frame that retransmits damaged bytes */
+};
+
+/* ---- damaged segments (damage.c) ---- */
+
+/* Whether the segment is damaged: the checksum of TCP or the header checksum of IPv4 is wrong, and
+ * those of its sender are right otherwise. The first pass checks and counts the checksums. `has_clc`:
+ * the segment begins with a CLC message. A segment that another packet quotes is
+ * not. */
+bool smcr_tcp_is_damaged(packet_info *pinfo, bool has_clc);
+
+/* First pass: whether a checksum of the segment is wrong, damaged or not. Counts nothing. */
+bool smcr_tcp_has_wrong_checksum(const packet_info *pinfo);
+
+/* First pass: notes that a SYN or SYN-ACK is damaged, or that one has come which is not. */
+void smcr_tcp_learn_damaged_syn(packet_info *pinfo);
+void smcr_tcp_learn_right_syn(packet_info *pinfo);
+
+/* First pass: notes that the payload `tvb` of the segment is damaged, or that it is not. From now
+ * on the CLC dissector gets the retransmission of damaged bytes. `tcp`: sequence number of the
+ * segment, from TCP's dissector; NULL: not known, and nothing is noted. */
+void smcr_tcp_learn_damaged(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp);
+void smcr_tcp_learn_right(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp);
+
+/* If the segment retransmits damaged bytes, and TCP's dissector has not passed them to the CLC
+ * dissector, does so. `tvb` begins with the TCP header. Called after TCP's dissector. */
+void smcr_tcp_dissect_retransmission(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
+
+/* Shows that the segment is damaged. */
+void smcr_tcp_show_wrong_checksum(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
+
+/* Shows that the segment is damaged, and the CLC messages of its payload `tvb`, as they are. `conn`:
+ * the connection of the segment; NULL: not known. Returns the number of bytes of CLC messages. */
+int smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                          const smcr_conn_t *conn);
+
+/* ---- every segment (segment.c) ---- */
 
 /* A CLC message that is not complete: Wireshark's TCP has delivered only the first bytes of the
  * message. The struct is kept as protocol data of the frame with the last of these bytes. */

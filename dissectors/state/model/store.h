@@ -86,8 +86,10 @@ struct smcr_state {
     struct smcr_points *points; /* packets at several capture points; NULL: the file has one capture
                                    point */
     /* state/state.c */
-    wmem_map_t *senders;     /* GID of a sender -> results of ICRC checks of its packets; NULL: none
-                                was checked */
+    wmem_map_t *senders;     /* address of a sender, interface and kind of checksum -> how many of
+                                its checksums are right and wrong; NULL: none was checked */
+    wmem_map_t *damage;      /* Wireshark's TCP conversation -> smcr_state_damage_t; NULL: no segment
+                                was damaged */
 };
 
 typedef struct smcr_state smcr_state_t;
