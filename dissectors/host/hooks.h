@@ -95,6 +95,12 @@ void smcr_udp_ports_handoff(void);
  * ports. */
 bool smcr_udp_ports_hides(smcr_host_bytes_t captured, uint32_t reported);
 
+/* Whether a datagram that Wireshark has passed to InfiniBand's dissector is of another protocol:
+ * only its source port is that of RoCE, or it answers such a datagram, which came before. Returns
+ * false if the user has chosen InfiniBand for the source port. `source`, `destination`: UDP
+ * ports. */
+bool smcr_udp_ports_is_other(const packet_info *pinfo, uint16_t source, uint16_t destination);
+
 /* From the first sign of SMC on, datagrams that begin with the four bytes `magic`, in network
  * order, are passed to `to`, even if their ports belong to other protocols. Called once, after all
  * protocols have registered. */

@@ -11,6 +11,10 @@
  * The conversation has both addresses and both ports. If it had wildcards, UDP would use it for all
  * RoCE packets to an address.
  *
+ * Wireshark also calls InfiniBand's dissector for a datagram whose source port only is that of
+ * RoCE: a client of another protocol may have any source port. The destination port decides, so the
+ * plugin takes no such datagram for RoCE, nor the answers to it.
+ *
  * The wrapper is active in a file from the first sign of SMC-R on, or with the preference
  * smcr.roce. The wrapper works in the first pass only. Later passes find the conversations and the
  * marked frames.
@@ -42,6 +46,10 @@ static struct {
     uint32_t magic;                  /* first four bytes of datagrams for `by_magic` */
     dissector_handle_t by_magic;     /* dissector of datagrams with these bytes; NULL: none */
     bool is_wrapped;                 /* the wrapper is active in the open file */
+    uint16_t roce;                   /* a destination port of RoCE; 0: none found so far in the open
+                                        file */
+    wmem_map_t *talks;               /* talks of clients of other protocols in the open file: talk_t
+                                        -> number of its first frame; NULL: none so far */
 } ports;
 
 /* ---- is it a RoCE packet? ---- */
@@ -138,6 +146,88 @@ smcr_udp_ports_hides(smcr_host_bytes_t captured, uint32_t reported)
 
     return read_datagram(captured, reported, &datagram) && is_roce(&datagram) &&
            would_be_lost(&datagram);
+}
+
+/* ---- does it have RoCE's port as source only? ---- */
+
+/* The datagrams between a client whose port is that of RoCE and the port of a server: key of
+ * `talks`, without padding. */
+typedef struct {
+    uint8_t client[SMCR_GID_LENGTH], server[SMCR_GID_LENGTH];
+    uint32_t server_port;
+} talk_t;
+
+static guint
+hash_of_talk(const void *talk)
+{
+    return wmem_strong_hash(talk, sizeof(talk_t));
+}
+
+static gboolean
+is_same_talk(const void *one, const void *other)
+{
+    return memcmp(one, other, sizeof(talk_t)) == 0;
+}
+
+/* Whether datagrams to the port are RoCE's. */
+static bool
+is_port_of_roce(uint16_t port)
+{
+    if (port == ports.roce)
+        return true;
+    if (!smcr_hooks_is_bth_dissector(dissector_get_uint_handle(ports.table, port)))
+        return false;
+    ports.roce = port;
+    return true;
+}
+
+/* Keeps the talk of a datagram that a client has sent. Only its first frame matters. */
+static void
+keep_talk(const talk_t *talk, uint32_t frame)
+{
+    if (!ports.talks)
+        ports.talks = wmem_map_new(wmem_file_scope(), hash_of_talk, is_same_talk);
+    if (!wmem_map_contains(ports.talks, talk))
+        wmem_map_insert(ports.talks, wmem_memdup(wmem_file_scope(), talk, sizeof *talk),
+                        GUINT_TO_POINTER(frame));
+}
+
+/* Reads the talk of a datagram into `talk`. `is_answer`: the server has sent it. `server_port`: its
+ * port. */
+static void
+read_talk(const packet_info *pinfo, bool is_answer, uint16_t server_port, talk_t *talk)
+{
+    smcr_endpoint_gid(is_answer ? &pinfo->net_dst : &pinfo->net_src, talk->client);
+    smcr_endpoint_gid(is_answer ? &pinfo->net_src : &pinfo->net_dst, talk->server);
+    talk->server_port = server_port;
+}
+
+/* Whether a datagram to the port of RoCE answers a client of another protocol. Passes may differ in
+ * the frame that they show first, so it is an answer only after the first frame of its talk. */
+static bool
+answers_client(const packet_info *pinfo, uint16_t source, uint16_t destination)
+{
+    talk_t talk;
+
+    if (!ports.talks || source == destination)
+        return false;
+    read_talk(pinfo, true, source, &talk);
+    uint32_t first = GPOINTER_TO_UINT(wmem_map_lookup(ports.talks, &talk));
+    return first && first < pinfo->num;
+}
+
+bool
+smcr_udp_ports_is_other(const packet_info *pinfo, uint16_t source, uint16_t destination)
+{
+    talk_t talk;
+
+    if (is_port_of_roce(destination))
+        return answers_client(pinfo, source, destination);
+    if (dissector_is_uint_changed(ports.table, source))
+        return false;
+    read_talk(pinfo, false, destination, &talk);
+    keep_talk(&talk, pinfo->num);
+    return true;
 }
 
 /* ---- does it begin with the magic number? ---- */
@@ -321,6 +411,8 @@ start_file(void)
     if (ports.is_wrapped)
         smcr_hooks_replace("ip.proto", ports.observer, ports.original);
     ports.is_wrapped = false;
+    ports.roce = 0;
+    ports.talks = NULL;
     if (smcr_preferences.roce)
         wrap_udp();
 }

@@ -488,6 +488,16 @@ dissect_checked(call_t *call, smcr_packet_t *packet)
     return used;
 }
 
+/* Whether the packet is a UDP datagram of another protocol, with RoCE's port as source port. */
+static bool
+is_other_datagram(const call_t *call)
+{
+    const packet_info *pinfo = call->pinfo;
+
+    return call->start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP &&
+           smcr_udp_ports_is_other(pinfo, (uint16_t)pinfo->srcport, (uint16_t)pinfo->destport);
+}
+
 /* The wrapper: dissects a packet that begins with the header `start`, in place of InfiniBand's
  * dissector. Returns the number of bytes used; 0: `tvb` has no InfiniBand packet. The order of the
  * checks matters: a packet that an ICMP error quotes is not counted as skipped. After
@@ -503,7 +513,7 @@ smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, p
     if (pinfo->flags.in_error_pkt)
         return dissect_without_source(&call);
     smcr_hooks_note_cut(pinfo);
-    if (skips_and_counts(&call))
+    if (skips_and_counts(&call) || is_other_datagram(&call))
         return dissect_foreign(&call);
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);

@@ -10,9 +10,11 @@ from report_frames import RC, frames, packet
 from report_runs import ALL_TWO, CALM, ONE, PATHS, TWO, copy_of, parse, print_json
 from report_runs import report as report_of
 from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import GRE
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
+from test_classes import AROUND
 from test_classes import ONE as ONE_END
 from test_classes import OTHER as OTHER_END
 from test_classes import SWITCH, WRITE, ether, roce, write
@@ -28,7 +30,9 @@ OTHERS = [
     "uc-ud",
     "cm-many",
 ]
-FILTER = "(infiniband || udp.dstport == 4791) && !smcr && !icmp && !icmpv6"
+FILTER = (
+    "(udp.dstport == 4791 || (infiniband && !(udp.srcport == 4791))) && !smcr && !icmp && !icmpv6"
+)
 RESPONSES, READ_RESPONSES = range(13, 19), range(13, 17)
 CNP, ACK, RNR_NAK, NAK, CE, FAR = 0x81, 0x11, 1, 3, 3, 1 << 16
 SIGNS = ("repeated", "naks", "rnr_naks", "ce", "cnp")
@@ -154,9 +158,34 @@ def test_ports_of_other_protocols(tshark, scratch, port, name):
     assert len(shown.split()) == 14
 
 
+def clients():
+    """Clients of other protocols whose port is that of RoCE, and the servers' answers: over IPv4,
+    IPv6 and VXLAN, to ports of known protocols and of none. The data look like RoCE."""
+    data = bytes.fromhex("0a40ffff00000202") + bytes(72)
+    name = bytes.fromhex("0a400100000100000000000004686f7374076578616d706c650000010001")
+    for version in (4, 6):
+        ends = [f"192.0.2.{n}" if version == 4 else f"2001:db8::{n}" for n in (1, 9)]
+        ip = IP if version == 4 else IPv6
+        for port, payload in ((53, name), (443, data), (50000, data), (6081, data), (40000, data)):
+            around = AROUND["vxlan"](7) if port == 40000 else ether()
+            there = ip(src=ends[0], dst=ends[1]) / UDP(sport=4791, dport=port)
+            back = ip(src=ends[1], dst=ends[0]) / UDP(sport=port, dport=4791)
+            yield from (around / way / Raw(payload) for way in (there, back, there, back))
+
+
 def test_datagrams_of_other_protocols(tshark, scratch):
-    """A TFTP server that sends to the port of RoCE sends no RoCE."""
+    """The destination port decides: a TFTP server that sends to the port of RoCE sends no RoCE; nor
+    does a client from this port, nor its server. A sender of RoCE may use it as its source port."""
     data = bytes.fromhex("00030001") + b"twenty-one bytes here"
-    packets = [ether() / IP(src=ONE_END, dst=OTHER_END) / UDP(sport=69, dport=4791) / Raw(data)] * 3
-    report = parse(print_json(tshark, tshark.bed.capture(write(scratch, "tftp", packets)), TWO))
-    assert report["other_roce"] is None and report["ip"]["packets"] == 3
+    tftp = [ether() / IP(src=ONE_END, dst=OTHER_END) / UDP(sport=69, dport=4791) / Raw(data)] * 3
+    own_port = [ether() / roce(ONE_END, OTHER_END, 17, WRITE, psn, sport=4791) for psn in range(4)]
+    rows = (("tftp", tftp, 0), ("clients", list(clients()), 0), ("own", own_port, 4))
+    for name, packets, count in (*rows, ("all", [*clients(), *own_port], 4)):
+        path = tshark.bed.capture(write(scratch, name, packets))
+        for run in (ONE, TWO, ALL_TWO):
+            report = parse(print_json(tshark, path, run))
+            assert report["capture"]["roce_frames"] == count, (name, run)
+            assert report["ip"]["packets"] == len(packets) - count
+            flows = report["summary"]["rdma_flows"]["packets"] if run == ALL_TWO else 0
+            others = (report["other_roce"] or {"packets": 0})["packets"]
+            assert (flows, others) == ((count, 0) if run == ALL_TWO else (0, count)), (name, run)

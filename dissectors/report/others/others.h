@@ -11,9 +11,10 @@
 #include "report/figures/figures.h"
 
 /* Display filter of the frames that are counted. UDP may have passed a packet to the protocol of
- * its source port. */
+ * its source port, and a packet of another protocol to InfiniBand's dissector. */
 #define SMCR_OTHERS_FILTER                                                                         \
-    "(infiniband || udp.dstport == 4791) && !smcr && !icmp && !icmpv6"
+    "(udp.dstport == 4791 || (infiniband && !(udp.srcport == 4791))) && !smcr && !icmp "           \
+    "&& !icmpv6"
 
 #define SMCR_OTHERS_QUEUE_PAIRS_MOST 65536 /* number of destination queue pairs whose PSNs are
                                               followed */

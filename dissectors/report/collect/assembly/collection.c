@@ -150,6 +150,32 @@ hides_roce(const packet_info *pinfo)
                                 smcr_host_ip_packet_length(pinfo, &ip) - ip.header_length);
 }
 
+/* Whether the frame, which Wireshark takes for RoCE and the plugin has not analysed, has a datagram
+ * of another protocol. A fragment of IP has no ports. */
+static bool
+has_other_datagram(const packet_info *pinfo)
+{
+    smcr_host_ip_packet_t ip;
+    smcr_host_bytes_t datagram = find_datagram(pinfo, &ip);
+
+    return datagram.length >= UDP_HEADER_LENGTH && !ip.is_fragment &&
+           smcr_udp_ports_is_other(pinfo, smcr_wire_number16(datagram.bytes),
+                                   smcr_wire_number16(datagram.bytes + 2));
+}
+
+/* Returns the layers of the frame, with ROCE if it has a RoCE packet, whatever its source port. */
+static unsigned
+find_layers(const smcr_collect_t *all, const packet_info *pinfo)
+{
+    unsigned layers = layers_of(pinfo);
+
+    if (layers == IP && pinfo->ptype == PT_UDP && hides_roce(pinfo))
+        return layers | ROCE;
+    if (layers & ROCE && all->roce_frame != pinfo->num && has_other_datagram(pinfo))
+        return layers & ~(unsigned)ROCE;
+    return layers;
+}
+
 /* Finds the RoCEv1 packet in the frame: its GRH looks like the header of IPv6. Returns its captured
  * bytes from the BTH on, without any if there is no GRH with the packet's GIDs, and reads the GRH
  * into `grh`. */
@@ -323,10 +349,8 @@ begin(smcr_collect_t *all)
 static void
 take_frame(smcr_collect_t *all, const packet_info *pinfo)
 {
-    unsigned layers = layers_of(pinfo);
+    unsigned layers = find_layers(all, pinfo);
 
-    if (layers == IP && pinfo->ptype == PT_UDP && hides_roce(pinfo))
-        layers |= ROCE;
     count_frame(&all->capture, pinfo);
     if (smcr_capture_clock_step(pinfo))
         smcr_collect_notices_count_clock_step(all, smcr_capture_when(pinfo),
