@@ -201,23 +201,24 @@ CREATE TABLE smcr_lines
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
         Map(String, UInt64)), `retry_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `ack_timeout` Nullable(UInt64), `go_back_n` Nullable(UInt64), `selective` Nullable(UInt64), `refilled`
-        Nullable(UInt64), `needless` Nullable(UInt64), `answered_twice` Nullable(UInt64), `reordered`
-        Nullable(UInt64), `reorder_depth` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)), `late_s` Tuple(`count`
+        `implied_naks` Nullable(UInt64), `read_timeouts` Nullable(UInt64), `ack_timeout` Nullable(UInt64), `go_back_n`
+        Nullable(UInt64), `selective` Nullable(UInt64), `refilled` Nullable(UInt64), `needless` Nullable(UInt64),
+        `answered_twice` Nullable(UInt64), `reordered` Nullable(UInt64), `reorder_depth` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares`
+        Nullable(Float64)), `late_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
+        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `unfilled`
+        Nullable(UInt64)), `reordered_time` Nullable(DateTime64(9, 'UTC')), `late_naks` Nullable(UInt64), `copies`
+        Nullable(UInt64), `knows_copies` Nullable(Bool), `gaps` Nullable(UInt64), `missing` Nullable(UInt64),
+        `not_captured` Nullable(UInt64), `not_captured_time` Nullable(DateTime64(9, 'UTC')), `icrc` Tuple(`good`
+        Nullable(UInt64), `bad` Nullable(UInt64), `unverified` Nullable(UInt64)), `ack_time_s` Tuple(`count`
         Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `unfilled` Nullable(UInt64)), `reordered_time`
-        Nullable(DateTime64(9, 'UTC')), `late_naks` Nullable(UInt64), `copies` Nullable(UInt64), `knows_copies`
-        Nullable(Bool), `gaps` Nullable(UInt64), `missing` Nullable(UInt64), `not_captured` Nullable(UInt64),
-        `not_captured_time` Nullable(DateTime64(9, 'UTC')), `icrc` Tuple(`good` Nullable(UInt64), `bad`
-        Nullable(UInt64), `unverified` Nullable(UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `completion_time_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `completion_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `repeated_completion_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
-        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ce_to_cnp_s`
-        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `not_known` Array(String)),
+        Map(String, UInt64)), `repeated_completion_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
+        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
+        UInt64)), `ce_to_cnp_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
+        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `not_known`
+        Array(String)),
     finding Tuple(`severity` Nullable(String), `kind` Nullable(String), `text` Nullable(String), `frame`
         Nullable(UInt64), `time` Nullable(DateTime64(9, 'UTC')), `filter` Nullable(String), `count` Nullable(UInt64)),
     breach Tuple(`kind` Nullable(String), `by` Nullable(String), `count` Nullable(UInt64), `frame` Nullable(UInt64),

@@ -65,8 +65,9 @@ CREATE OR REPLACE MACRO packet_class_filled(it) AS CASE WHEN it IS NOT NULL THEN
 CREATE OR REPLACE MACRO icrcs_filled(it) AS CASE WHEN it IS NOT NULL THEN {'good': coalesce(it."good", 0), 'bad':
     coalesce(it."bad", 0), 'unverified': coalesce(it."unverified", 0)} END;
 CREATE OR REPLACE MACRO flow_recovery_filled(it) AS CASE WHEN it IS NOT NULL THEN {'gap_to_nak_s': it."gap_to_nak_s",
-    'nak_to_resend_s': it."nak_to_resend_s", 'timeout_s': it."timeout_s", 'retry_s': it."retry_s", 'ack_timeout':
-    it."ack_timeout", 'go_back_n': coalesce(it."go_back_n", 0), 'selective': coalesce(it."selective", 0), 'refilled':
+    'nak_to_resend_s': it."nak_to_resend_s", 'timeout_s': it."timeout_s", 'retry_s': it."retry_s", 'implied_naks':
+    coalesce(it."implied_naks", 0), 'read_timeouts': coalesce(it."read_timeouts", 0), 'ack_timeout': it."ack_timeout",
+    'go_back_n': coalesce(it."go_back_n", 0), 'selective': coalesce(it."selective", 0), 'refilled':
     coalesce(it."refilled", 0), 'needless': coalesce(it."needless", 0), 'answered_twice':
     coalesce(it."answered_twice", 0), 'reordered': coalesce(it."reordered", 0), 'reorder_depth': it."reorder_depth",
     'late_s': it."late_s", 'unfilled': it."unfilled"} END;
@@ -308,18 +309,19 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum"
         DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s"
         STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless"
-        UBIGINT, "answered_twice" UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE,
-        "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT),
-        "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps"
-        UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good"
-        UBIGINT, "bad" UBIGINT, "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
-        "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
+        UBIGINT)), "implied_naks" UBIGINT, "read_timeouts" UBIGINT, "ack_timeout" UBIGINT, "go_back_n" UBIGINT,
+        "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "answered_twice" UBIGINT, "reordered" UBIGINT,
+        "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE),
+        "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
+        MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT, "copies"
+        UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT,
+        "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT),
+        "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
+        MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

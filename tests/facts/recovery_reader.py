@@ -11,6 +11,8 @@ import rc_reader
 TIMER = 64_000_000  # a pause that no NAK explains
 UNIT, BUSY, MOST_OF_TIMER = 4096, 1.05, 4  # of the Local ACK Timeout
 COUNTS = (
+    "implied_naks",
+    "read_timeouts",
     "go_back_n",
     "selective",
     "refilled",
@@ -179,8 +181,11 @@ def recovery_of(flow):
         if gap:
             found["late_s"].append(time(at) - time(gap[2]))
     found["needless"] = sum(
-        kind == "request" and each.verdict == "repeat" and each.taken
-        for kind, _, each in flow.events
+        kind == "request"
+        and each.verdict == "repeat"
+        and each.taken
+        and not rc_reader.is_read(header)
+        for kind, header, each in flow.events
     )
     found["answered_twice"] = answered_twice(flow, highest)
     found["unfilled"] = sum(each[1] for each in gaps) - sum(
@@ -188,6 +193,9 @@ def recovery_of(flow):
         for at, (kind, header, each) in enumerate(flow.events)
     )
     found["timeout_s"], found["retry_s"] = timeouts_of(flow)
+    reads = [each for each in reads_of(flow).values() if each]
+    found["implied_naks"] = reads.count("implied NAK")
+    found["read_timeouts"] = reads.count("timeout")
     is_rare = (
         gaps
         or naks
@@ -219,23 +227,65 @@ def answered_twice(flow, highest):
     return count
 
 
+def steps_of(flow):
+    """[position] of requests with which a step back begins."""
+    found, last = [], None
+    for at, (kind, _, verdict) in enumerate(flow.events):
+        if kind == "request" and verdict.step and verdict.step != last:
+            found.append(at)
+            last = verdict.step
+    return found
+
+
+def waited(flow, at, before):
+    """How long the timer had run before a step; 0: not known. before: the step before it; None."""
+    _, header, verdict = flow.events[at]
+    earlier = [event for event in flow.events[:at] if event[0] == "request"]
+    sent = [each.time for _, each, _ in earlier if each.frame == verdict.of]
+    if verdict.verdict != "repeat" or not sent:
+        return 0
+    acked, acked_time = None, 0
+    for kind, each, _ in flow.events[:at]:
+        if kind == "response" and is_ack(each):
+            if acked is None or rc_reader.distance(each.psn, acked) > 0:
+                acked, acked_time = each.psn, each.time
+    begun = flow.events[before][1].time if before is not None else 0
+    return header.time - max(sent[0], acked_time, begun)
+
+
+def reads_of(flow):
+    """{position: "implied NAK", "timeout" or None} of the READs with which a step back begins: did
+    a response to something later come since the step before?"""
+    found, before = {}, None
+    for at in steps_of(flow):
+        _, header, verdict = flow.events[at]
+        since = flow.events[0 if before is None else before : at]
+        answers = [each for kind, each, _ in since if kind == "response" and is_ack(each)]
+        highest = max(
+            (rc_reader.distance(each.psn, header.psn) for each in answers),
+            default=0,
+        )
+        came = [each for each in answers if rc_reader.distance(each.psn, header.psn) == highest]
+        if verdict.cause == "read":
+            if highest > 0 and header.time < came[0].time + TIMER:
+                found[at] = "implied NAK"
+            else:
+                found[at] = "timeout" if waited(flow, at, before) >= TIMER else None
+        before = at
+    return found
+
+
 def timeouts_of(flow):
     """How long the sender's timer had run before each step back by it; of these the retries."""
-    acked, acked_time, first_sent, last, all_of_them, retries = None, 0, {}, None, [], []
-    for kind, header, verdict in flow.events:
-        if kind == "response":
-            if is_ack(header) and (acked is None or rc_reader.distance(header.psn, acked) > 0):
-                acked, acked_time = header.psn, header.time
-            continue
-        if verdict.step and (last is None or verdict.step != last[0]):
-            sent = first_sent.get(header.psn) if verdict.verdict == "repeat" else None
-            since = max(sent or 0, acked_time, last[1] if last else 0)
-            waited = header.time - since if sent else 0
-            if verdict.cause == "timeout" and waited >= TIMER:
-                all_of_them.append(waited)
-                retries += [waited] if last and last[2] == header.psn else []
-            last = (verdict.step, header.time, header.psn)
-        first_sent.setdefault(header.psn, header.time)
+    before, all_of_them, retries, reads = None, [], [], reads_of(flow)
+    for at in steps_of(flow):
+        time = waited(flow, at, before)
+        is_timeout = flow.events[at][2].cause == "timeout" or reads.get(at) == "timeout"
+        if is_timeout and time >= TIMER:
+            all_of_them.append(time)
+            is_retry = before is not None and flow.events[before][1].psn == flow.events[at][1].psn
+            retries += [time] if is_retry else []
+        before = at
     return all_of_them, retries
 
 

@@ -109,6 +109,19 @@ def lost_with_all_after(packets, reading, damaged):
     return lost
 
 
+def without(path, lost, wait):
+    """The frames of a capture that are not lost, and after each run of lost ones a wait, seconds:
+    the requester's timer."""
+    later, is_lost = 0, False
+    with PcapNgReader(str(path)) as reader:
+        for number, each in enumerate(reader, 1):
+            later += wait if is_lost and number not in lost else 0
+            is_lost = number in lost
+            each.time = float(each.time) + later
+            if not is_lost:
+                yield each
+
+
 def steps_of_reads(tshark, path, queue_pair):
     """How often the requester has gone back, by the plugin."""
     fields = ("-T", "fields", "-e", "smcr.resent.from")
@@ -126,13 +139,18 @@ def test_reads(tshark, scratch):
     packets = lumina_rules.packets_of(path)
     damaged = {each.frame.number for each in packets if each.icrc == "bad"}
     burst = lost_with_all_after(packets, reading, damaged)
-    less = scratch / "reads-in-bursts.pcap"
-    with PcapNgReader(str(path)) as reader:
-        wrpcap(str(less), [each for number, each in enumerate(reader, 1) if number not in burst])
-    for lost, gaps, timeouts, shown in ((damaged, 10, 0, path), (burst, 1, 9, less)):
+    less, waits = scratch / "reads-in-bursts.pcap", scratch / "reads-in-bursts-that-wait.pcap"
+    wrpcap(str(less), list(without(path, burst, 0)))
+    wrpcap(str(waits), list(without(path, burst, 0.08)))
+    rows = ((damaged, 10, 0, path), (burst, 1, 9, less), (burst, 1, 9, waits))
+    for lost, gaps, timeouts, shown in rows:
         requester = lumina_rules.Requester(packets, reading, lost)
         assert requester.is_right and (requester.gaps, requester.timeouts) == (gaps, timeouts)
         assert steps_of_reads(tshark, shown, 1238) == gaps + timeouts
+        recovery = recovery_of(report_of(tshark, shown), CLIENT, 1238)
+        told_timeouts = 0 if shown == less else timeouts  # waits of 3 to 9 ms prove no timer
+        assert (recovery["implied_naks"], recovery["read_timeouts"]) == (gaps, told_timeouts)
+        assert recovery["timeout_s"]["count"] == told_timeouts and recovery["needless"] == 0
     assert lumina_rules.Responder(packets, reading, set()).is_right
     assert not lumina_rules.Requester(packets, reading, set()).is_right
     assert not lumina_rules.Responder(packets, reading, {723}).is_right  # a re-request

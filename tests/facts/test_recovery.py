@@ -25,6 +25,8 @@ from smcsynth.story import CLIENT_V2, SERVER_V2  # noqa: E402
 
 STORY = TOP / "captures" / STORIES / "selective-repeat-near-receiver.pcap.gz"
 SEEDS = range(18)
+# by whether it is the first packet, and the last
+READ_RESPONSE = {(True, False): 13, (False, False): 14, (False, True): 15, (True, True): 16}
 CLIENT_QP, SERVER_QP, PSN_MOST = 0x101, 0x202, 0xFFFFFF
 
 
@@ -215,6 +217,39 @@ class Pair:
         for psn in (first, second, second, second):
             self.answer(psn)
 
+    def ask(self, first, last):
+        """A READ of the responses from `first` to `last`, of 1024 bytes each."""
+        header = roce.bth(roce.READ_REQUEST, dest_qp=SERVER_QP, psn=first % rc_reader.PSNS)
+        length = (last - first + 1) * 1024
+        self.add(CLIENT_V2, SERVER_V2, header + roce.reth(0x10000, 0x1234, length))
+
+    def respond(self, psns, first, last):
+        for psn in psns:
+            opcode = READ_RESPONSE[psn == first, psn == last]
+            header = roce.bth(opcode, dest_qp=CLIENT_QP, psn=psn % rc_reader.PSNS)
+            has_aeth = first == psn or psn == last
+            aeth = roce.aeth(0x1F, 1) if has_aeth else b""
+            self.add(SERVER_V2, CLIENT_V2, header + aeth + bytes(1024))
+
+    def reads(self):
+        """A response is lost, upstream or downstream, alone or with all after it. The requester
+        asks for it at once or after its timer, and once more if it is lost again."""
+        first, size = self.next(), self.dice.randrange(2, 6)
+        last, lost = first + size - 1, first + self.dice.randrange(size - 1)
+        self.next(size - 1)
+        is_captured, is_alone = self.dice.random() < 0.5, self.dice.random() < 0.6
+        self.ask(first, last)
+        for _ in range(self.dice.randrange(1, 3)):
+            sent = range(first, last + 1 if is_alone else lost + 1)
+            self.respond([each for each in sent if is_captured or each != lost], first, last)
+            if not is_alone or self.dice.random() < 0.3:
+                self.capture.now += self.dice.randrange(67_200, 90_000)
+            elif self.dice.random() < 0.2:
+                self.capture.now += self.dice.randrange(2_000, 60_000)
+            first = lost
+            self.ask(first, last)
+        self.respond(range(first, last + 1), first, last)
+
     def not_captured(self):
         self.next()
         self.in_order()
@@ -225,6 +260,7 @@ def random_capture(seed):
     pair = Pair(dice, selective=seed % 2)
     faults = [pair.disorder, lambda: pair.lost(True), lambda: pair.lost(False)]
     faults += [pair.timeouts, pair.delayed, pair.not_captured] if seed % 3 == 0 else []
+    faults += [pair.reads] if seed % 3 == 1 else []
     for _ in range(dice.randrange(8, 25)):
         pair.in_order()
         dice.choice(faults)()

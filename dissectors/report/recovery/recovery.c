@@ -59,6 +59,8 @@ typedef struct {
     uint64_t waited; /* how long the sender's timer had run at `begin`, nanoseconds; 0: not known */
     uint32_t psn;    /* PSN of its first packet, 24 bits */
     bool is_retry;   /* the previous step back of the sender began with the same PSN */
+    bool is_timeout; /* a READ is requested anew, and no response made the sender do so
+                        (count_read()) */
 } kept_step_t;
 
 struct smcr_recovery {
@@ -74,6 +76,10 @@ struct smcr_recovery {
     unsigned unsettled;   /* number of retransmissions, not acknowledged before, of which it is not
                              known yet whether both transmissions arrived */
     unsigned unsettled_acked; /* the same of retransmissions that were acknowledged before */
+    uint32_t answer;      /* highest PSN, 24 bits, of a response since the last step back; see
+                             `answer_time` */
+    uint64_t answer_time; /* when this response came, nanoseconds; 0: none since the last step
+                             back */
     uint32_t settled_by;  /* PSN, 24 bits, that was the highest at the last retransmission: the
                              acknowledgement of a later PSN comes after all answers to the
                              retransmissions */
@@ -92,6 +98,8 @@ rare_of(smcr_recovery_flow_t *flow, wmem_allocator_t *scope)
     if (!flow->rare) {
         flow->rare = wmem_new0(scope, smcr_recovery_t);
         flow->rare->answered = -1;
+        flow->rare->answer = flow->acked;
+        flow->rare->answer_time = flow->acked_time;
     }
     return flow->rare;
 }
@@ -197,7 +205,7 @@ count_step(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const k
 {
     bool is_timeout = stepped->step && stepped->step->cause == SMCR_CAUSE_TIMEOUT;
 
-    if (!is_timeout || stepped->waited < PAUSE)
+    if (!(is_timeout || stepped->is_timeout) || stepped->waited < PAUSE)
         return;
     smcr_distribution_add_time(&figures->timeout_s, scope, stepped->waited);
     if (stepped->is_retry)
@@ -237,6 +245,27 @@ add_late(smcr_recovery_t *rare, wmem_allocator_t *scope, late_t late)
     rare->next_late = (rare->next_late + 1) % KEPT;
 }
 
+/* Counts a READ that is requested anew, with which a step back begins. `waited`: how long the
+ * sender's timer had run, nanoseconds; 0: not known. A response with a later PSN shows the
+ * requester that a response is missing: an implied NAK. The requester asks within a round trip
+ * then. Without such a response, or long after it, the timer has run out. A shorter wait without
+ * such a response proves neither: the response may be missing in the capture. Returns whether the
+ * timer has run out. */
+static bool
+count_read(smcr_recovery_t *rare, const smcr_recovery_request_t *request, uint64_t waited)
+{
+    bool shows_gap = rare->answer_time && smcr_psn_distance(request->psn, rare->answer) > 0;
+
+    if (request->step->cause != SMCR_CAUSE_READ)
+        return false;
+    if (shows_gap && request->when.time < rare->answer_time + PAUSE) {
+        rare->figures.implied_naks++;
+        return false;
+    }
+    rare->figures.read_timeouts += waited >= PAUSE;
+    return waited >= PAUSE;
+}
+
 /* Keeps the step back that begins with the request; does nothing if none begins. The sender's timer
  * runs from the latest of three events: the first transmission of the request, the last step back,
  * the last acknowledgement that covered a new PSN. */
@@ -253,11 +282,14 @@ add_step(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
     if (!request->step || (last->step && last->step->frame == request->step->frame))
         return; /* a step may have two objects (smcr_step_tentative_t) */
     count_step(&rare->figures, scope, stepped);
+    uint64_t waited = is_known ? request->when.time - since : 0;
     *stepped = (kept_step_t){.step = request->step,
-                           .begin = request->when.time,
-                           .psn = request->psn,
-                           .is_retry = last->step && last->psn == request->psn,
-                           .waited = is_known ? request->when.time - since : 0};
+                             .begin = request->when.time,
+                             .psn = request->psn,
+                             .is_retry = last->step && last->psn == request->psn,
+                             .is_timeout = count_read(rare, request, waited),
+                             .waited = waited};
+    rare->answer_time = 0;
     rare->next_stepped = (rare->next_stepped + 1) % KEPT;
 }
 
@@ -330,13 +362,15 @@ take_late(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_re
 }
 
 /* If the request is a retransmission, counts it: as needless if an acknowledgement had covered it
- * before. If the receiver gets a packet twice, it acknowledges the packet twice. */
+ * before. But the acknowledgement of a READ is its own response, and a later response covers the
+ * READ even if this one is missing. If the receiver gets a packet twice, it acknowledges the packet
+ * twice. */
 static void
 note_repeat(smcr_recovery_t *rare, uint32_t highest, const smcr_recovery_request_t *request)
 {
     if (request->order != SMCR_FLOW_IS_RETRANSMISSION)
         return;
-    rare->figures.needless += request->was_acked;
+    rare->figures.needless += request->was_acked && !request->is_read;
     rare->unsettled_acked += request->was_acked;
     rare->unsettled += !request->was_acked;
     rare->settled_by = highest;
@@ -406,11 +440,22 @@ settle_all(smcr_recovery_t *rare, uint32_t psn)
         rare->unsettled = rare->unsettled_acked = 0;
 }
 
+/* Notes a response for count_read(). `rare` may be NULL. */
+static void
+note_answer(smcr_recovery_t *rare, smcr_when_t when, uint32_t psn)
+{
+    if (!rare || (rare->answer_time && smcr_psn_distance(rare->answer, psn) <= 0))
+        return;
+    rare->answer = psn;
+    rare->answer_time = when.time;
+}
+
 /* An acknowledgement of a lower PSN than the last one came out of order, and changes nothing. One
  * of the same PSN answers a retransmission (settle_repeat()). */
 void
 smcr_recovery_take_ack(smcr_recovery_flow_t *flow, smcr_when_t when, uint32_t psn)
 {
+    note_answer(flow->rare, when, psn);
     if (flow->acked_time && smcr_psn_distance(flow->acked, psn) < 0)
         return;
     if (flow->acked_time && flow->acked == psn) {
