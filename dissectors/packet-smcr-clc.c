@@ -56,7 +56,7 @@ dissect_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_
                 void *data)
 {
     if (!pinfo->fd->visited)
-        smcr_tcp_learn_damaged(tvb, pinfo, data);
+        smcr_tcp_learn_damaged(pinfo, data);
     if (smcr_tcp_show_damaged(tvb, pinfo, tree, conn))
         return (int)tvb_captured_length(tvb);
     return smcr_tcp_dissect_rest(tvb, 0, pinfo, tree, data);
@@ -69,10 +69,8 @@ dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_
 {
     if (smcr_tcp_is_damaged(pinfo, smcr_tcp_clc_begins(tvb, 0, pinfo)))
         return dissect_damaged(tvb, pinfo, tree, conn, data);
-    if (!pinfo->fd->visited) {
-        smcr_tcp_learn_right(tvb, pinfo, data);
+    if (!pinfo->fd->visited)
         conn = smcr_tcp_clc_learn(tvb, pinfo, conn, data);
-    }
     int offset = smcr_tcp_clc_show(tvb, pinfo, tree, conn);
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
         return (int)tvb_captured_length(tvb);

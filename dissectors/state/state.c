@@ -208,6 +208,14 @@ smcr_senders_are_always_wrong(const smcr_state_t *state, const smcr_sender_t *se
     return known && !known->right && known->bad > 1;
 }
 
+bool
+smcr_senders_are_new(const smcr_state_t *state, const smcr_sender_t *sender)
+{
+    const sender_t *known = find_sender(state, sender);
+
+    return known && known->right + known->bad == 1;
+}
+
 /* ---- damaged TCP segments ---- */
 
 bool

@@ -86,15 +86,13 @@ bool smcr_senders_mean_damage(const smcr_state_t *state, const smcr_sender_t *se
  * rewrites the messages of a capture may leave all their checksums wrong. */
 bool smcr_senders_are_always_wrong(const smcr_state_t *state, const smcr_sender_t *sender);
 
+/* Whether exactly one checksum of this sender was counted so far. */
+bool smcr_senders_are_new(const smcr_state_t *state, const smcr_sender_t *sender);
+
 /* Damaged segments of one TCP connection. */
 typedef struct {
-    bool has_syn;            /* a SYN or SYN-ACK was damaged, and no right SYN has come since */
-    bool has_data[2];        /* the receiver still waits for a retransmission of the damaged bytes,
-                                by the direction of Wireshark's TCP: 0 `flow1`, 1 `flow2` */
-    uint32_t first[2];       /* TCP sequence number of the first of these bytes, as TCP's dissector
-                                shows it */
-    uint32_t end[2];         /* TCP sequence number after the last of these bytes, likewise */
-    uint32_t offset[2];      /* sequence number in the TCP header minus the shown one */
+    bool has_syn;     /* a SYN or SYN-ACK may be damaged, and none has come since which is not */
+    bool is_relative; /* TCP's dissector shows sequence numbers relative to those of the SYNs */
 } smcr_state_damage_t;
 
 /* Whether a TCP segment was damaged so far. */

@@ -34,31 +34,65 @@ count_checksum(const packet_info *pinfo, const smcr_sender_t *sender, smcr_host_
     return found == SMCR_HOST_CHECKSUM_WRONG && smcr_senders_mean_damage(state, sender);
 }
 
+/* The checksums of all senders at the interface of the frame, of one kind. */
+static smcr_sender_t
+all_senders(const packet_info *pinfo, smcr_sender_checksum_t checksum)
+{
+    return (smcr_sender_t){.interface = smcr_capture_interface(pinfo), .checksum = checksum};
+}
+
+/* The checksums of TCP of the segment's sender. */
+static smcr_sender_t
+sender_of(const packet_info *pinfo)
+{
+    smcr_sender_t sender = all_senders(pinfo, SMCR_SENDER_TCP);
+
+    smcr_endpoint_gid(&pinfo->src, sender.address);
+    return sender;
+}
+
 /* Whether the checksums of CLC messages mean nothing. Counts that of this segment, `found`. */
 static bool
 are_messages_rewritten(const packet_info *pinfo, smcr_host_checksum_t found)
 {
-    smcr_state_t *state = smcr_capture_learn(pinfo);
-    smcr_sender_t all = {.interface = smcr_capture_interface(pinfo), .checksum = SMCR_SENDER_CLC};
+    smcr_sender_t all = all_senders(pinfo, SMCR_SENDER_CLC);
 
     count_checksum(pinfo, &all, found);
-    return smcr_senders_are_always_wrong(state, &all);
+    return smcr_senders_are_always_wrong(smcr_capture_state(), &all);
+}
+
+/* Whether a segment with a wrong checksum has an address that may be wrong itself: nothing else is
+ * known of its sender, and its connection is not known either. */
+static bool
+has_doubtful_sender(packet_info *pinfo, const smcr_sender_t *sender)
+{
+    return smcr_senders_are_new(smcr_capture_state(), sender) && !smcr_handshake_find_conn(pinfo);
+}
+
+/* Checks and counts the checksum of TCP. Returns whether the segment is damaged. */
+static bool
+check_tcp(packet_info *pinfo, smcr_host_checksum_t found, bool has_clc)
+{
+    smcr_sender_t sender = sender_of(pinfo), all = all_senders(pinfo, SMCR_SENDER_TCP);
+    bool is_wrong = count_checksum(pinfo, &sender, found);
+    bool is_wrong_for_all = count_checksum(pinfo, &all, found);
+
+    if (!has_clc)
+        return is_wrong;
+    if (are_messages_rewritten(pinfo, found))
+        return false;
+    return is_wrong || (is_wrong_for_all && has_doubtful_sender(pinfo, &sender));
 }
 
 /* Checks and counts the checksums of the segment. The addresses of a packet with a wrong IP header
  * may be wrong, so the IP headers of all senders are judged together. */
 static bool
-check_segment(const packet_info *pinfo, bool has_clc)
+check_segment(packet_info *pinfo, bool has_clc)
 {
     smcr_host_checksums_t found = smcr_host_tcp_checksums(pinfo);
-    smcr_sender_t all = {.interface = smcr_capture_interface(pinfo), .checksum = SMCR_SENDER_IP};
-    smcr_sender_t sender = {.interface = all.interface, .checksum = SMCR_SENDER_TCP};
+    smcr_sender_t all = all_senders(pinfo, SMCR_SENDER_IP);
 
-    smcr_endpoint_gid(&pinfo->src, sender.address);
-    if (count_checksum(pinfo, &all, found.ip))
-        return true;
-    bool is_wrong = count_checksum(pinfo, &sender, found.tcp);
-    return !(has_clc && are_messages_rewritten(pinfo, found.tcp)) && is_wrong;
+    return count_checksum(pinfo, &all, found.ip) || check_tcp(pinfo, found.tcp, has_clc);
 }
 
 /* The result is kept with the frame if the segment is damaged. Within the first pass it is also kept
@@ -83,21 +117,39 @@ smcr_tcp_is_damaged(packet_info *pinfo, bool has_clc)
     return is_damaged;
 }
 
+/* The first segment of a server is its SYN-ACK, so no earlier checksum shows what a wrong one
+ * means. */
 bool
-smcr_tcp_has_wrong_checksum(const packet_info *pinfo)
+smcr_tcp_may_be_damaged(const packet_info *pinfo)
 {
     smcr_host_checksums_t found = smcr_host_tcp_checksums(pinfo);
+    smcr_sender_t sender = sender_of(pinfo);
 
-    return found.ip == SMCR_HOST_CHECKSUM_WRONG || found.tcp == SMCR_HOST_CHECKSUM_WRONG;
+    if (found.ip == SMCR_HOST_CHECKSUM_WRONG)
+        return true;
+    return found.tcp == SMCR_HOST_CHECKSUM_WRONG &&
+           !smcr_senders_are_always_wrong(smcr_capture_state(), &sender);
 }
 
-/* ---- SYN and SYN-ACK ---- */
+/* ---- what is known of a connection with damaged segments ---- */
+
+/* First pass: notes that a segment of the TCP connection is damaged. `seq`: its sequence number, as
+ * TCP's dissector shows it. `raw_seq`: as it is in the TCP header. */
+static smcr_state_damage_t *
+note_damage(packet_info *pinfo, uint32_t seq, uint32_t raw_seq)
+{
+    smcr_state_damage_t *damage =
+        smcr_state_damage_of(smcr_capture_learn(pinfo), find_or_create_conversation(pinfo));
+
+    damage->is_relative |= seq != raw_seq;
+    smcr_handshake_watch_segments();
+    return damage;
+}
 
 void
-smcr_tcp_learn_damaged_syn(packet_info *pinfo)
+smcr_tcp_learn_damaged_syn(packet_info *pinfo, const struct tcpheader *tcp)
 {
-    smcr_state_damage_of(smcr_capture_learn(pinfo), find_or_create_conversation(pinfo))->has_syn =
-        true;
+    note_damage(pinfo, tcp->th_seq, tcp->th_rawseq)->has_syn = true;
 }
 
 void
@@ -110,94 +162,71 @@ smcr_tcp_learn_right_syn(packet_info *pinfo)
         damage->has_syn = false;
 }
 
-/* ---- the bytes of a damaged segment, and their retransmission ---- */
-
-/* Returns the direction of the segment: 0 `flow1` of Wireshark's TCP, 1 `flow2`. */
-static unsigned
-direction_of(packet_info *pinfo, conversation_t *conversation)
-{
-    const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
-
-    return tcp->fwd == &tcp->flow2;
-}
-
-/* The retransmission comes with the same sequence numbers. */
 void
-smcr_tcp_learn_damaged(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp)
+smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp)
 {
     struct tcpheader header;
-    conversation_t *conversation = find_or_create_conversation(pinfo);
 
-    if (!tcp || tcp->is_reassembled || !smcr_host_tcp_segment(pinfo, &header))
-        return;
-    smcr_state_damage_t *damage =
-        smcr_state_damage_of(smcr_capture_learn(pinfo), conversation);
-    unsigned direction = direction_of(pinfo, conversation);
-    damage->has_data[direction] = true;
-    damage->first[direction] = tcp->seq;
-    damage->end[direction] = tcp->seq + tvb_reported_length(tvb);
-    damage->offset[direction] = header.th_rawseq - tcp->seq;
-    smcr_handshake_watch_segments();
+    if (tcp && smcr_host_tcp_segment(pinfo, &header))
+        note_damage(pinfo, tcp->seq, header.th_rawseq);
 }
 
-/* Whether the bytes from `seq` on, `length` of them, have the first of the damaged bytes. */
-static bool
-has_damaged_bytes(const smcr_state_damage_t *damage, unsigned direction, uint32_t seq,
-                  uint32_t length)
-{
-    return damage->has_data[direction] && damage->first[direction] - seq < length;
-}
+/* ---- retransmissions of damaged segments ---- */
 
-void
-smcr_tcp_learn_right(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp)
-{
-    conversation_t *conversation = find_or_create_conversation(pinfo);
-    smcr_state_damage_t *damage = smcr_state_damage(smcr_capture_state(), conversation);
-
-    if (!damage || !tcp)
-        return;
-    unsigned direction = direction_of(pinfo, conversation);
-    if (has_damaged_bytes(damage, direction, tcp->seq, tvb_reported_length(tvb)))
-        damage->has_data[direction] = false;
-}
-
-/* Returns the payload of the segment `tvb`; NULL: it has none, or is truncated. */
+/* Returns the payload of the segment `tvb`; NULL: it does not begin with a whole CLC message. */
 static tvbuff_t *
-payload_of(tvbuff_t *tvb)
+message_of(tvbuff_t *tvb, packet_info *pinfo)
 {
     int header = (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4;
-    bool is_whole = tvb_captured_length(tvb) == tvb_reported_length(tvb);
+    int left = tvb_captured_length_remaining(tvb, header);
 
-    return is_whole && header < (int)tvb_reported_length(tvb)
-               ? tvb_new_subset_remaining(tvb, header) : NULL;
+    if (left < SMCR_CLC_HEADER_LENGTH)
+        return NULL;
+    tvbuff_t *payload = tvb_new_subset_remaining(tvb, header);
+    bool is_whole = smcr_tcp_clc_begins(payload, 0, pinfo) &&
+                    tvb_get_ntohs(payload, SMCR_CLC_LENGTH_AT) <= left;
+    return is_whole ? payload : NULL;
 }
 
-/* First pass: if the segment is the retransmission of a damaged one, and TCP has not passed its
- * bytes to the CLC dissector, returns the struct that TCP would have passed with them; NULL:
+/* Whether the connection of the segment has had a CLC message of this type. */
+static bool
+has_had_message(packet_info *pinfo, uint8_t type)
+{
+    const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
+
+    return conn && conn->clc_types_received & 1U << MIN(type, SMCR_CLC_DECLINE);
+}
+
+/* Returns the struct that TCP's dissector would pass with the payload of the segment `tvb`. The
+ * struct lives as long as the file. */
+static struct tcpinfo *
+describe_segment(tvbuff_t *tvb, packet_info *pinfo, conversation_t *conversation, bool is_relative)
+{
+    const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
+    struct tcpinfo *info = wmem_new0(wmem_file_scope(), struct tcpinfo);
+    unsigned header = (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4u;
+
+    info->seq = tvb_get_ntohl(tvb, TCP_SEQ) - (is_relative ? tcp->fwd->base_seq : 0);
+    info->nxtseq = info->seq + tvb_reported_length(tvb) - header;
+    info->lastackseq = tvb_get_ntohl(tvb, TCP_ACK) - (is_relative ? tcp->rev->base_seq : 0);
+    compat_tcpinfo_set_stream(info, tcp->stream);
+    return info;
+}
+
+/* First pass: if TCP's dissector has not passed the CLC message `payload` to the CLC dissector,
+ * because of a damaged segment before, returns the struct that it would have passed; NULL:
  * otherwise. */
 static struct tcpinfo *
 find_retransmission(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *payload)
 {
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    smcr_state_damage_t *damage =
+    const smcr_state_damage_t *damage =
         conversation ? smcr_state_damage(smcr_capture_state(), conversation) : NULL;
 
-    if (!damage)
-        return NULL;
-    unsigned direction = direction_of(pinfo, conversation);
-    uint32_t seq = tvb_get_ntohl(tvb, TCP_SEQ) - damage->offset[direction];
-    if (!has_damaged_bytes(damage, direction, seq, tvb_reported_length(payload)) ||
+    if (!damage || has_had_message(pinfo, tvb_get_uint8(payload, SMCR_CLC_TYPE_AT)) ||
         smcr_tcp_is_damaged(pinfo, true))
         return NULL;
-    const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
-    uint32_t base = tvb_get_ntohl(tvb, TCP_SEQ) == seq ? 0 : tcp->rev->base_seq;
-    struct tcpinfo *info = wmem_new0(wmem_file_scope(), struct tcpinfo);
-    info->seq = seq;
-    info->nxtseq = seq + tvb_reported_length(payload);
-    info->lastackseq = tvb_get_ntohl(tvb, TCP_ACK) - base;
-    compat_tcpinfo_set_stream(info, tcp->stream);
-    damage->has_data[direction] = false;
-    return info;
+    return describe_segment(tvb, pinfo, conversation, damage->is_relative);
 }
 
 /* The first pass decides, and keeps the decision with the frame. */
@@ -210,14 +239,13 @@ smcr_tcp_dissect_retransmission(tvbuff_t *tvb, packet_info *pinfo, proto_tree *t
 
     if (is_first_pass ? !smcr_state_has_damage(smcr_capture_state()) : !info)
         return;
-    tvbuff_t *payload = payload_of(tvb);
-    bool is_clc = payload && smcr_tcp_clc_begins(payload, 0, pinfo);
-    if (is_first_pass && is_clc) {
+    tvbuff_t *payload = pinfo->ptype == PT_TCP ? message_of(tvb, pinfo) : NULL;
+    if (is_first_pass && payload) {
         info = find_retransmission(tvb, pinfo, payload);
         if (info)
             p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION, info);
     }
-    if (info && is_clc)
+    if (info && payload)
         smcr_tcp_clc_call(payload, pinfo, tree, info);
 }
 

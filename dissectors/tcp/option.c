@@ -57,7 +57,7 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
     if (!tcp || !(tcp->th_flags & TH_SYN))
         return;
     if (smcr_tcp_is_damaged(pinfo, false)) {
-        smcr_tcp_learn_damaged_syn(pinfo);
+        smcr_tcp_learn_damaged_syn(pinfo, tcp);
         return;
     }
     smcr_tcp_learn_right_syn(pinfo);
@@ -169,26 +169,20 @@ lacks_smcr_option(tvbuff_t *tvb, const struct tcpheader *tcp)
     return offset >= end || tvb_captured_length(frame) == tvb_reported_length(frame);
 }
 
-/* Whether the segment is a client's SYN whose damage may have destroyed the option. The checksums of
- * other connections are not counted. */
-static bool
-may_hide_option(const packet_info *pinfo, const struct tcpheader *tcp)
-{
-    return !(tcp->th_flags & TH_ACK) && smcr_tcp_has_wrong_checksum(pinfo);
-}
-
-/* Every SYN-ACK has this option, so its dissector sees each of them. */
+/* Every SYN and SYN-ACK has this option, so its dissector sees each of them. */
 void
 smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
 {
-    if (!(tcp->th_flags & TH_SYN) || !lacks_smcr_option(tvb, tcp))
-        return;
-    smcr_conn_t *conn = tcp->th_flags & TH_ACK ? smcr_handshake_find_conn(pinfo) : NULL;
-    bool is_damaged = conn ? smcr_tcp_is_damaged(pinfo, false) : may_hide_option(pinfo, tcp);
+    bool is_answer = tcp->th_flags & TH_ACK;
+    smcr_conn_t *conn = is_answer ? smcr_handshake_find_conn(pinfo) : NULL;
 
-    if (is_damaged)
-        smcr_tcp_learn_damaged_syn(pinfo);
-    else if (conn)
+    if (!(tcp->th_flags & TH_SYN) || (is_answer && !conn))
+        return;
+    if (conn)
+        smcr_tcp_is_damaged(pinfo, false); /* counts the checksums */
+    if (smcr_tcp_may_be_damaged(pinfo)) /* the damage may have destroyed the option */
+        smcr_tcp_learn_damaged_syn(pinfo, tcp);
+    else if (conn && lacks_smcr_option(tvb, tcp))
         learn_syn(pinfo, conn, tcp, false);
 }
 

@@ -116,21 +116,24 @@ enum {
  * not. */
 bool smcr_tcp_is_damaged(packet_info *pinfo, bool has_clc);
 
-/* First pass: whether a checksum of the segment is wrong, damaged or not. Counts nothing. */
-bool smcr_tcp_has_wrong_checksum(const packet_info *pinfo);
+/* First pass: whether a checksum of the segment is wrong, unless all of its sender are. Counts
+ * nothing. */
+bool smcr_tcp_may_be_damaged(const packet_info *pinfo);
 
-/* First pass: notes that a SYN or SYN-ACK is damaged, or that one has come which is not. */
-void smcr_tcp_learn_damaged_syn(packet_info *pinfo);
+/* First pass: notes that a SYN or SYN-ACK may be damaged. `tcp`: its header. */
+void smcr_tcp_learn_damaged_syn(packet_info *pinfo, const struct tcpheader *tcp);
+
+/* First pass: notes that a SYN or SYN-ACK has come which is not damaged. */
 void smcr_tcp_learn_right_syn(packet_info *pinfo);
 
-/* First pass: notes that the payload `tvb` of the segment is damaged, or that it is not. From now
- * on the CLC dissector gets the retransmission of damaged bytes. `tcp`: sequence number of the
- * segment, from TCP's dissector; NULL: not known, and nothing is noted. */
-void smcr_tcp_learn_damaged(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp);
-void smcr_tcp_learn_right(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp);
+/* First pass: notes that a segment with CLC messages is damaged. From now on the CLC dissector gets
+ * retransmissions of messages that have not come. `tcp`: sequence number of the segment, from TCP's
+ * dissector; NULL: not known, and nothing is noted. */
+void smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp);
 
-/* If the segment retransmits damaged bytes, and TCP's dissector has not passed them to the CLC
- * dissector, does so. `tvb` begins with the TCP header. Called after TCP's dissector. */
+/* If the segment has a CLC message that has not come, and TCP's dissector has not passed it to the
+ * CLC dissector because of a damaged segment, does so. `tvb` begins with the TCP header. Called after
+ * TCP's dissector. */
 void smcr_tcp_dissect_retransmission(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 
 /* Shows that the segment is damaged. */
