@@ -385,7 +385,7 @@ smcr_handshake_has_syns(const smcr_conn_t *conn)
     const smcr_state_damage_t *damage =
         conn->conversation ? smcr_state_damage(smcr_capture_state(), conn->conversation) : NULL;
 
-    return has_had_segments(conn, COMPLETENESS_SYNS) && !(damage && damage->has_syn);
+    return has_had_segments(conn, COMPLETENESS_SYNS) && !(damage && (damage->has_syn[0] || damage->has_syn[1]));
 }
 
 const nstime_t *

@@ -91,7 +91,8 @@ bool smcr_senders_are_new(const smcr_state_t *state, const smcr_sender_t *sender
 
 /* Damaged segments of one TCP connection. */
 typedef struct {
-    bool has_syn;     /* a SYN or SYN-ACK may be damaged, and none has come since which is not */
+    bool has_syn[2];  /* 0: a SYN may be damaged, and none has come since which is not; 1: the same
+                         for the SYN-ACK */
     bool is_relative; /* TCP's dissector shows sequence numbers relative to those of the SYNs */
 } smcr_state_damage_t;
 

@@ -149,17 +149,20 @@ note_damage(packet_info *pinfo, uint32_t seq, uint32_t raw_seq)
 void
 smcr_tcp_learn_damaged_syn(packet_info *pinfo, const struct tcpheader *tcp)
 {
-    note_damage(pinfo, tcp->th_seq, tcp->th_rawseq)->has_syn = true;
+    bool is_answer = tcp->th_flags & TH_ACK;
+
+    note_damage(pinfo, tcp->th_seq, tcp->th_rawseq)->has_syn[is_answer] = true;
 }
 
 void
-smcr_tcp_learn_right_syn(packet_info *pinfo)
+smcr_tcp_learn_right_syn(packet_info *pinfo, const struct tcpheader *tcp)
 {
+    bool is_answer = tcp->th_flags & TH_ACK;
     smcr_state_damage_t *damage =
         smcr_state_damage(smcr_capture_state(), find_or_create_conversation(pinfo));
 
     if (damage)
-        damage->has_syn = false;
+        damage->has_syn[is_answer] = false;
 }
 
 void

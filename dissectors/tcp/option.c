@@ -60,7 +60,7 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
         smcr_tcp_learn_damaged_syn(pinfo, tcp);
         return;
     }
-    smcr_tcp_learn_right_syn(pinfo);
+    smcr_tcp_learn_right_syn(pinfo, tcp);
     bool from_client = !(tcp->th_flags & TH_ACK);
     conversation_t *original = from_client ? smcr_translation_take_syn(pinfo, tcp) : NULL;
     if (original) {
@@ -180,9 +180,12 @@ smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcphea
         return;
     if (conn)
         smcr_tcp_is_damaged(pinfo, false); /* counts the checksums */
-    if (smcr_tcp_may_be_damaged(pinfo)) /* the damage may have destroyed the option */
+    if (smcr_tcp_may_be_damaged(pinfo)) { /* the damage may have destroyed the option */
         smcr_tcp_learn_damaged_syn(pinfo, tcp);
-    else if (conn && lacks_smcr_option(tvb, tcp))
+        return;
+    }
+    smcr_tcp_learn_right_syn(pinfo, tcp);
+    if (conn && lacks_smcr_option(tvb, tcp))
         learn_syn(pinfo, conn, tcp, false);
 }
 

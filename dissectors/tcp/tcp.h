@@ -123,8 +123,8 @@ bool smcr_tcp_may_be_damaged(const packet_info *pinfo);
 /* First pass: notes that a SYN or SYN-ACK may be damaged. `tcp`: its header. */
 void smcr_tcp_learn_damaged_syn(packet_info *pinfo, const struct tcpheader *tcp);
 
-/* First pass: notes that a SYN or SYN-ACK has come which is not damaged. */
-void smcr_tcp_learn_right_syn(packet_info *pinfo);
+/* First pass: notes that a SYN or SYN-ACK has come which is not damaged. `tcp`: its header. */
+void smcr_tcp_learn_right_syn(packet_info *pinfo, const struct tcpheader *tcp);
 
 /* First pass: notes that a segment with CLC messages is damaged. From now on the CLC dissector gets
  * retransmissions of messages that have not come. `tcp`: sequence number of the segment, from TCP's

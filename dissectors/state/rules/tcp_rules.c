@@ -68,6 +68,14 @@ begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return arrival->span && arrival->span->has_syns && !conn->clc_types_received;
 }
 
+/* Whether a SYN or SYN-ACK without the option has come. A SYN-ACK whose options cannot be read may
+ * have had it. */
+static bool
+lacks_option(const smcr_conn_t *conn)
+{
+    return !conn->option_syn || (!conn->option_synack && conn->has_synack);
+}
+
 /* CLC needs the SMC-R option of both sides (R-1-1). The first CLC message breaks the rule if the
  * SYN or SYN-ACK has no option. A Decline is allowed, since Linux sends it in this case. If the CLC
  * message is truncated by snaplen, it is not judged: the snaplen may have truncated the option,
@@ -75,9 +83,8 @@ begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 SMCR_RULES_CLC(check_option)
 {
     const smcr_clc_t *clc = message->clc;
-    bool may_follow = conn->option_syn && conn->option_synack;
 
-    if (may_follow || !begins_clc(arrival, conn))
+    if (!lacks_option(conn) || !begins_clc(arrival, conn))
         return;
     if (clc->complete && clc->header.type != SMCR_CLC_DECLINE)
         smcr_breach_report(arrival, SMCR_EVENT_clc_no_option, "The %s has no SMC-R option",
