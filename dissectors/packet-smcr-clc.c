@@ -67,7 +67,10 @@ static int
 dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn,
                  void *data)
 {
-    if (smcr_tcp_is_damaged(pinfo, smcr_tcp_clc_begins(tvb, 0, pinfo)))
+    smcr_tcp_carried_t carried =
+        smcr_tcp_clc_begins(tvb, 0, pinfo) ? SMCR_TCP_CLC : SMCR_TCP_BYTES;
+
+    if (smcr_tcp_is_damaged(pinfo, carried))
         return dissect_damaged(tvb, pinfo, tree, conn, data);
     if (!pinfo->fd->visited)
         conn = smcr_tcp_clc_learn(tvb, pinfo, conn, data);

@@ -69,36 +69,36 @@ has_doubtful_sender(packet_info *pinfo, const smcr_sender_t *sender)
     return smcr_senders_are_new(smcr_capture_state(), sender) && !smcr_handshake_find_conn(pinfo);
 }
 
-/* Checks and counts the checksum of TCP. Returns whether the segment is damaged. */
+/* Checks and counts the checksum of TCP. A client sends its SYN before anything else, so a new sender
+ * is no reason to doubt it. Returns whether the segment is damaged. */
 static bool
-check_tcp(packet_info *pinfo, smcr_host_checksum_t found, bool has_clc)
+check_tcp(packet_info *pinfo, smcr_host_checksum_t found, smcr_tcp_carried_t carried)
 {
     smcr_sender_t sender = sender_of(pinfo), all = all_senders(pinfo, SMCR_SENDER_TCP);
     bool is_wrong = count_checksum(pinfo, &sender, found);
     bool is_wrong_for_all = count_checksum(pinfo, &all, found);
 
-    if (!has_clc)
-        return is_wrong;
-    if (are_messages_rewritten(pinfo, found))
+    if (carried == SMCR_TCP_CLC && are_messages_rewritten(pinfo, found))
         return false;
-    return is_wrong || (is_wrong_for_all && has_doubtful_sender(pinfo, &sender));
+    return is_wrong || (carried != SMCR_TCP_SYN && is_wrong_for_all &&
+                        has_doubtful_sender(pinfo, &sender));
 }
 
 /* Checks and counts the checksums of the segment. The addresses of a packet with a wrong IP header
  * may be wrong, so the IP headers of all senders are judged together. */
 static bool
-check_segment(packet_info *pinfo, bool has_clc)
+check_segment(packet_info *pinfo, smcr_tcp_carried_t carried)
 {
     smcr_host_checksums_t found = smcr_host_tcp_checksums(pinfo);
     smcr_sender_t all = all_senders(pinfo, SMCR_SENDER_IP);
 
-    return count_checksum(pinfo, &all, found.ip) || check_tcp(pinfo, found.tcp, has_clc);
+    return count_checksum(pinfo, &all, found.ip) || check_tcp(pinfo, found.tcp, carried);
 }
 
 /* The result is kept with the frame if the segment is damaged. Within the first pass it is also kept
  * for this dissection, so that no checksum is counted twice. */
 bool
-smcr_tcp_is_damaged(packet_info *pinfo, bool has_clc)
+smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried)
 {
     static char damaged, intact; /* only their addresses are used */
 
@@ -109,7 +109,7 @@ smcr_tcp_is_damaged(packet_info *pinfo, bool has_clc)
     void *known = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_DAMAGED);
     if (known)
         return known == &damaged;
-    bool is_damaged = check_segment(pinfo, has_clc);
+    bool is_damaged = check_segment(pinfo, carried);
     p_add_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_DAMAGED,
                      is_damaged ? &damaged : &intact);
     if (is_damaged)
@@ -227,7 +227,7 @@ find_retransmission(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *payload)
         conversation ? smcr_state_damage(smcr_capture_state(), conversation) : NULL;
 
     if (!damage || has_had_message(pinfo, tvb_get_uint8(payload, SMCR_CLC_TYPE_AT)) ||
-        smcr_tcp_is_damaged(pinfo, true))
+        smcr_tcp_is_damaged(pinfo, SMCR_TCP_CLC))
         return NULL;
     return describe_segment(tvb, pinfo, conversation, damage->is_relative);
 }

@@ -38,6 +38,13 @@ smcr_tcp_option_is_ours(tvbuff_t *tvb)
 
 /* ---- SYN and SYN-ACK with the option ---- */
 
+/* Returns which of the two the segment is. */
+static smcr_tcp_carried_t
+carried_by(const struct tcpheader *syn)
+{
+    return syn->th_flags & TH_ACK ? SMCR_TCP_SYNACK : SMCR_TCP_SYN;
+}
+
 /* Learns a SYN or SYN-ACK of the connection. `option`: the segment has the SMC-R option. */
 static void
 learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bool option)
@@ -56,7 +63,7 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
 {
     if (!tcp || !(tcp->th_flags & TH_SYN))
         return;
-    if (smcr_tcp_is_damaged(pinfo, false)) {
+    if (smcr_tcp_is_damaged(pinfo, carried_by(tcp))) {
         smcr_tcp_learn_damaged_syn(pinfo, tcp);
         return;
     }
@@ -105,7 +112,7 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
-    if (smcr_tcp_is_damaged(pinfo, false)) {
+    if (tcp && tcp->th_flags & TH_SYN && smcr_tcp_is_damaged(pinfo, carried_by(tcp))) {
         smcr_tcp_show_wrong_checksum(tvb, pinfo, walk.tree);
         return;
     }
@@ -179,7 +186,7 @@ smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcphea
     if (!(tcp->th_flags & TH_SYN) || (is_answer && !conn))
         return;
     if (conn)
-        smcr_tcp_is_damaged(pinfo, false); /* counts the checksums */
+        smcr_tcp_is_damaged(pinfo, SMCR_TCP_SYNACK); /* counts the checksums */
     if (smcr_tcp_may_be_damaged(pinfo)) { /* the damage may have destroyed the option */
         smcr_tcp_learn_damaged_syn(pinfo, tcp);
         return;

@@ -110,11 +110,18 @@ enum {
 
 /* ---- damaged segments (damage.c) ---- */
 
+/* What a segment carries that may be damaged. */
+typedef enum {
+    SMCR_TCP_SYN,    /* the SYN of a client */
+    SMCR_TCP_SYNACK, /* the SYN-ACK of a server */
+    SMCR_TCP_CLC,    /* CLC messages */
+    SMCR_TCP_BYTES,  /* other bytes, where CLC messages may come */
+} smcr_tcp_carried_t;
+
 /* Whether the segment is damaged: the checksum of TCP or the header checksum of IPv4 is wrong, and
- * those of its sender are right otherwise. The first pass checks and counts the checksums. `has_clc`:
- * the segment begins with a CLC message. A segment that another packet quotes is
- * not. */
-bool smcr_tcp_is_damaged(packet_info *pinfo, bool has_clc);
+ * those of its sender are right otherwise. The first pass checks and counts the checksums. False for
+ * a segment that another packet quotes. */
+bool smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried);
 
 /* First pass: whether a checksum of the segment is wrong, unless all of its sender are. Counts
  * nothing. */
