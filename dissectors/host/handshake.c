@@ -373,17 +373,32 @@ has_had_segments(const smcr_conn_t *conn, unsigned completeness)
     return tcp && (tcp->conversation_completeness & completeness) == completeness;
 }
 
+/* Returns the damaged segments of the TCP connection; NULL: none. */
+static const smcr_state_damage_t *
+damage_of(const smcr_conn_t *conn)
+{
+    return conn->conversation ? smcr_state_damage(smcr_capture_state(), conn->conversation) : NULL;
+}
+
+/* Whether an end of the TCP connection that TCP's dissector has seen may be none. */
+static bool
+has_damaged_end(const smcr_conn_t *conn)
+{
+    const smcr_state_damage_t *damage = damage_of(conn);
+
+    return damage && damage->has_end;
+}
+
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    return !conn->reuses_ports && has_had_segments(conn, COMPLETENESS_RST);
+    return !conn->reuses_ports && !has_damaged_end(conn) && has_had_segments(conn, COMPLETENESS_RST);
 }
 
 bool
 smcr_handshake_has_syns(const smcr_conn_t *conn)
 {
-    const smcr_state_damage_t *damage =
-        conn->conversation ? smcr_state_damage(smcr_capture_state(), conn->conversation) : NULL;
+    const smcr_state_damage_t *damage = damage_of(conn);
 
     return has_had_segments(conn, COMPLETENESS_SYNS) && !(damage && (damage->has_syn[0] || damage->has_syn[1]));
 }
@@ -430,7 +445,9 @@ smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
 {
     const struct tcp_analysis *tcp = analysis_of(conn);
 
-    if (!tcp || conn->reuses_ports || !is_closing(tcp))
+    bool is_unknown = !tcp || conn->reuses_ports || has_damaged_end(conn);
+
+    if (is_unknown || !is_closing(tcp))
         return false;
     const tcp_flow_t *flow = flow_from(tcp, conn, role);
     return flow->closing_initiator && fin_may_be_own(flow, conn, role);

@@ -9,6 +9,7 @@
 #include <epan/in_cksum.h>
 #include <epan/ipproto.h>
 
+#include "fields.h"
 #include "ip_packet.h"
 #include "wire/wire.h"
 
@@ -161,4 +162,24 @@ smcr_host_tcp_checksums(const packet_info *pinfo)
     const uint8_t *header = &frame.bytes[ip.offset];
     return (smcr_host_checksums_t){.ip = judge_ip(header, &ip),
                                    .tcp = judge_tcp(header, &ip, frame.length - ip.offset)};
+}
+
+/* ---- damaged segments ---- */
+
+#define DAMAGED 0x100 /* key of p_add_proto_data() */
+
+void
+smcr_host_tcp_set_damaged(packet_info *pinfo)
+{
+    static char damaged; /* only its address is used */
+
+    p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, DAMAGED, &damaged);
+}
+
+bool
+smcr_host_tcp_is_damaged(const packet_info *pinfo)
+{
+    packet_info frame = {.fd = pinfo->fd};
+
+    return p_get_proto_data(wmem_file_scope(), &frame, proto_smcr, DAMAGED) != NULL;
 }

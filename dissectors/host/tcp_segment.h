@@ -42,6 +42,13 @@ typedef struct {
  * of TCP options. */
 smcr_host_checksums_t smcr_host_tcp_checksums(const packet_info *pinfo);
 
+/* First pass: notes that the TCP segment of the frame is damaged, so that its receiver discards
+ * it. */
+void smcr_host_tcp_set_damaged(packet_info *pinfo);
+
+/* Every pass: whether smcr_host_tcp_set_damaged() was called for the frame. */
+bool smcr_host_tcp_is_damaged(const packet_info *pinfo);
+
 /* Reads the TCP header of the frame into `tcp`, as Wireshark's tap `tcp` would hand it over. Fills
  * in ports, addresses, raw numbers, flags, lengths and the number of the connection (tcp.stream);
  * all other members are zero. Called after TCP's dissector.

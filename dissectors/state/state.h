@@ -93,7 +93,10 @@ bool smcr_senders_are_new(const smcr_state_t *state, const smcr_sender_t *sender
 typedef struct {
     bool has_syn[2];  /* 0: a SYN may be damaged, and none has come since which is not; 1: the same
                          for the SYN-ACK */
-    bool is_relative; /* TCP's dissector shows sequence numbers relative to those of the SYNs */
+    bool has_end;     /* a segment with FIN or RST is damaged, so that TCP's dissector may have seen
+                         an end of the connection that was none */
+    bool is_absolute; /* TCP's dissector shows sequence numbers as they are, not relative to those
+                         of the SYNs */
 } smcr_state_damage_t;
 
 /* Whether a TCP segment was damaged so far. */

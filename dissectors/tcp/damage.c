@@ -103,17 +103,17 @@ smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried)
     static char damaged, intact; /* only their addresses are used */
 
     if (pinfo->fd->visited)
-        return p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_DAMAGED) != NULL;
+        return smcr_host_tcp_is_damaged(pinfo);
     if (smcr_capture_is_quoted(pinfo))
         return false;
-    void *known = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_DAMAGED);
+    void *known = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_CHECKED);
     if (known)
         return known == &damaged;
     bool is_damaged = check_segment(pinfo, carried);
-    p_add_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_DAMAGED,
+    p_add_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_CHECKED,
                      is_damaged ? &damaged : &intact);
     if (is_damaged)
-        p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_DAMAGED, &damaged);
+        smcr_host_tcp_set_damaged(pinfo);
     return is_damaged;
 }
 
@@ -133,25 +133,22 @@ smcr_tcp_may_be_damaged(const packet_info *pinfo)
 
 /* ---- what is known of a connection with damaged segments ---- */
 
-/* First pass: notes that a segment of the TCP connection is damaged. `seq`: its sequence number, as
- * TCP's dissector shows it. `raw_seq`: as it is in the TCP header. */
+/* First pass: returns what is known of the damaged segments of the TCP connection. */
 static smcr_state_damage_t *
-note_damage(packet_info *pinfo, uint32_t seq, uint32_t raw_seq)
+damage_of(packet_info *pinfo)
 {
-    smcr_state_damage_t *damage =
-        smcr_state_damage_of(smcr_capture_learn(pinfo), find_or_create_conversation(pinfo));
-
-    damage->is_relative |= seq != raw_seq;
     smcr_handshake_watch_segments();
-    return damage;
+    return smcr_state_damage_of(smcr_capture_learn(pinfo), find_or_create_conversation(pinfo));
 }
 
 void
 smcr_tcp_learn_damaged_syn(packet_info *pinfo, const struct tcpheader *tcp)
 {
     bool is_answer = tcp->th_flags & TH_ACK;
+    smcr_state_damage_t *damage = damage_of(pinfo);
 
-    note_damage(pinfo, tcp->th_seq, tcp->th_rawseq)->has_syn[is_answer] = true;
+    damage->has_syn[is_answer] = true;
+    damage->is_absolute = tcp->th_seq == tcp->th_rawseq;
 }
 
 void
@@ -171,7 +168,7 @@ smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp)
     struct tcpheader header;
 
     if (tcp && smcr_host_tcp_segment(pinfo, &header))
-        note_damage(pinfo, tcp->seq, header.th_rawseq);
+        damage_of(pinfo)->is_absolute = tcp->seq == header.th_rawseq;
 }
 
 /* ---- retransmissions of damaged segments ---- */
@@ -229,7 +226,7 @@ find_retransmission(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *payload)
     if (!damage || has_had_message(pinfo, tvb_get_uint8(payload, SMCR_CLC_TYPE_AT)) ||
         smcr_tcp_is_damaged(pinfo, SMCR_TCP_CLC))
         return NULL;
-    return describe_segment(tvb, pinfo, conversation, damage->is_relative);
+    return describe_segment(tvb, pinfo, conversation, !damage->is_absolute);
 }
 
 /* The first pass decides, and keeps the decision with the frame. */
@@ -290,4 +287,29 @@ smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
     if (conn && pinfo->num >= conn->conversation_from)
         smcr_annotate_segment(tvb, pinfo, tree, conn);
     return smcr_tcp_clc_begins(tvb, 0, pinfo) ? show_messages(tvb, pinfo, tree) : 0;
+}
+
+/* First pass: checks a segment with FIN or RST of a connection with a sign of SMC. If the segment is
+ * damaged, notes that the connection may not have ended. */
+static void
+learn_end(packet_info *pinfo)
+{
+    if (smcr_handshake_find_conn(pinfo) && smcr_tcp_is_damaged(pinfo, SMCR_TCP_BYTES))
+        damage_of(pinfo)->has_end = true;
+}
+
+/* TCP's dissector passes the payload of a RST, or of a segment without payload, to no dissector that
+ * would show the damage. */
+bool
+smcr_tcp_take_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, uint8_t flags)
+{
+    unsigned header = (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4u;
+
+    if (!pinfo->fd->visited && flags & (TH_FIN | TH_RST))
+        learn_end(pinfo);
+    if (!smcr_host_tcp_is_damaged(pinfo))
+        return false;
+    if (!(flags & TH_SYN) && (flags & TH_RST || tvb_reported_length(tvb) <= header))
+        smcr_tcp_show_wrong_checksum(tvb, pinfo, tree);
+    return true;
 }

@@ -193,6 +193,8 @@ smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsig
     if (!is_on_the_wire(pinfo))
         return;
     segment.flags = tvb_get_uint8(tvb, TCP_FLAGS);
+    if (smcr_tcp_take_end(tvb, pinfo, tree, segment.flags))
+        segment.flags = 0; /* any flag may be wrong */
     parts_t parts = find_parts(&segment, annotated);
     if (!has_parts(&parts) && !smcr_tap_has_listener(pinfo))
         return;

@@ -104,7 +104,7 @@ void smcr_tcp_clc_call(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, stru
 /* Keys of p_add_proto_data(). */
 enum {
     SMCR_TCP_BEGUN = 1,      /* the smcr_tcp_begun_t of a frame */
-    SMCR_TCP_DAMAGED,        /* whether the segment of a frame is damaged */
+    SMCR_TCP_CHECKED,        /* within a dissection: whether the segment is damaged */
     SMCR_TCP_RETRANSMISSION, /* struct tcpinfo of a frame that retransmits damaged bytes */
 };
 
@@ -137,6 +137,11 @@ void smcr_tcp_learn_right_syn(packet_info *pinfo, const struct tcpheader *tcp);
  * retransmissions of messages that have not come. `tcp`: sequence number of the segment, from TCP's
  * dissector; NULL: not known, and nothing is noted. */
 void smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp);
+
+/* Checks a segment with FIN or RST in the first pass: a damaged one may not end the connection. Shows
+ * that the segment is damaged, if no other function has. Returns whether the segment is damaged.
+ * `tvb` begins with the TCP header; `flags`: those of the header. Called after TCP's dissector. */
+bool smcr_tcp_take_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, uint8_t flags);
 
 /* If the segment has a CLC message that has not come, and TCP's dissector has not passed it to the
  * CLC dissector because of a damaged segment, does so. `tvb` begins with the TCP header. Called after

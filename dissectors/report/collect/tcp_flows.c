@@ -476,14 +476,17 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
 
 /* Whether the segment does not count: it was captured a second time after a translation of its
  * addresses (NAT), or its options are truncated by snaplen. Wireshark 4.0 does not pass such a
- * truncated segment to the tap, and the report is to be the same with all versions. */
+ * truncated segment to the tap, and the report is to be the same with all versions. A damaged segment
+ * does not count either, since its receiver discards it; but a client waits from its first SYN on. */
 static bool
 does_not_count(const packet_info *pinfo, const struct tcpheader *tcp)
 {
     bool is_truncated =
         tcp->th_have_seglen && pinfo->fd->cap_len + tcp->th_seglen < pinfo->fd->pkt_len;
 
-    return is_truncated || smcr_translation_is_copy(tcp->th_stream);
+    bool is_discarded = smcr_host_tcp_is_damaged(pinfo) && !(tcp->th_flags & TH_SYN);
+
+    return is_truncated || is_discarded || smcr_translation_is_copy(tcp->th_stream);
 }
 
 /* Returns the direction of the segment, UP or DOWN. The source port shows it, unless both ends have
