@@ -55,8 +55,7 @@ static int
 dissect_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
                 void *data)
 {
-    if (!pinfo->fd->visited)
-        smcr_tcp_learn_damaged(pinfo, data);
+    smcr_tcp_learn_damaged(pinfo, data);
     if (smcr_tcp_show_damaged(tvb, pinfo, tree, conn))
         return (int)tvb_captured_length(tvb);
     return smcr_tcp_dissect_rest(tvb, 0, pinfo, tree, data);

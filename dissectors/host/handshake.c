@@ -392,7 +392,8 @@ has_damaged_end(const smcr_conn_t *conn)
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    return !conn->reuses_ports && !has_damaged_end(conn) && has_had_segments(conn, COMPLETENESS_RST);
+    return !conn->reuses_ports && !has_damaged_end(conn) &&
+           has_had_segments(conn, COMPLETENESS_RST);
 }
 
 bool
@@ -400,7 +401,9 @@ smcr_handshake_has_syns(const smcr_conn_t *conn)
 {
     const smcr_state_damage_t *damage = damage_of(conn);
 
-    return has_had_segments(conn, COMPLETENESS_SYNS) && !(damage && (damage->has_syn[0] || damage->has_syn[1]));
+    bool is_damaged = damage && (damage->has_syn[0] || damage->has_syn[1]);
+
+    return has_had_segments(conn, COMPLETENESS_SYNS) && !is_damaged;
 }
 
 const nstime_t *

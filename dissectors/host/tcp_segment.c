@@ -97,8 +97,8 @@ enum { IPV4_ADDRESSES = 12, IPV4_ADDRESSES_LENGTH = 8 };
 enum { IPV6_ADDRESSES = 8, IPV6_ADDRESSES_LENGTH = 32 };
 
 /* Returns the sum over the pseudo-header with this length of the segment, and over `bytes` bytes of
- * the segment, as it would be in the checksum field. The pseudo-header of IPv4 has other fields than
- * that of IPv6, but the same sum. */
+ * the segment, as it would be in the checksum field. The pseudo-header of IPv4 has other fields
+ * than that of IPv6, but the same sum. */
 static uint16_t
 sum_of(const uint8_t *header, const smcr_host_ip_packet_t *ip, uint32_t length, int bytes)
 {
@@ -115,8 +115,8 @@ sum_of(const uint8_t *header, const smcr_host_ip_packet_t *ip, uint32_t length, 
     return (uint16_t)in_cksum(parts, bytes ? 3 : 2);
 }
 
-/* Whether the checksum field has a value that a host writes if its adapter fills in the checksum: 0,
- * or the sum over the pseudo-header alone, with or without the length of the segment. */
+/* Whether the checksum field has a value that a host writes if its adapter fills in the checksum:
+ * 0, or the sum over the pseudo-header alone, with or without the length of the segment. */
 static bool
 is_left_to_adapter(const uint8_t *header, const smcr_host_ip_packet_t *ip, uint32_t length)
 {

@@ -1,6 +1,6 @@
 /* TCP segments that were damaged on the way. A receiver discards a segment with a wrong checksum
- * (RFC 9293, 3.1; RFC 791, 3.1), and its sender retransmits it. So nothing is learned from a damaged
- * SYN or CLC message, and the retransmission counts.
+ * (RFC 9293, 3.1; RFC 791, 3.1), and its sender retransmits it. So nothing is learned from a
+ * damaged SYN or CLC message, and the retransmission counts.
  *
  * Wireshark's TCP does not check the checksums by default, and it passes no retransmission to a
  * dissector. So this file checks the checksums of the few segments that matter, and passes the
@@ -19,6 +19,19 @@
 
 /* Offsets in the header of TCP (RFC 9293 3.1). */
 enum { TCP_SEQ = 4, TCP_ACK = 8, TCP_OFFSET = 12 };
+
+static bool
+is_first_pass(const packet_info *pinfo)
+{
+    return !pinfo->fd->visited;
+}
+
+/* Returns the length of the TCP header of the segment `tvb`, bytes. */
+static int
+header_length(tvbuff_t *tvb)
+{
+    return (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4;
+}
 
 /* ---- whether a segment is damaged ---- */
 
@@ -69,8 +82,8 @@ has_doubtful_sender(packet_info *pinfo, const smcr_sender_t *sender)
     return smcr_senders_are_new(smcr_capture_state(), sender) && !smcr_handshake_find_conn(pinfo);
 }
 
-/* Checks and counts the checksum of TCP. A client sends its SYN before anything else, so a new sender
- * is no reason to doubt it. Returns whether the segment is damaged. */
+/* Checks and counts the checksum of TCP. A client sends its SYN before anything else, so a new
+ * sender is no reason to doubt it. Returns whether the segment is damaged. */
 static bool
 check_tcp(packet_info *pinfo, smcr_host_checksum_t found, smcr_tcp_carried_t carried)
 {
@@ -95,14 +108,14 @@ check_segment(packet_info *pinfo, smcr_tcp_carried_t carried)
     return count_checksum(pinfo, &all, found.ip) || check_tcp(pinfo, found.tcp, carried);
 }
 
-/* The result is kept with the frame if the segment is damaged. Within the first pass it is also kept
- * for this dissection, so that no checksum is counted twice. */
+/* The result is kept with the frame if the segment is damaged. Within the first pass it is also
+ * kept for this dissection, so that no checksum is counted twice. */
 bool
 smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried)
 {
     static char damaged, intact; /* only their addresses are used */
 
-    if (pinfo->fd->visited)
+    if (!is_first_pass(pinfo))
         return smcr_host_tcp_is_damaged(pinfo);
     if (smcr_capture_is_quoted(pinfo))
         return false;
@@ -167,7 +180,7 @@ smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp)
 {
     struct tcpheader header;
 
-    if (tcp && smcr_host_tcp_segment(pinfo, &header))
+    if (is_first_pass(pinfo) && tcp && smcr_host_tcp_segment(pinfo, &header))
         damage_of(pinfo)->is_absolute = tcp->seq == header.th_rawseq;
 }
 
@@ -177,7 +190,7 @@ smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp)
 static tvbuff_t *
 message_of(tvbuff_t *tvb, packet_info *pinfo)
 {
-    int header = (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4;
+    int header = header_length(tvb);
     int left = tvb_captured_length_remaining(tvb, header);
 
     if (left < SMCR_CLC_HEADER_LENGTH)
@@ -204,10 +217,9 @@ describe_segment(tvbuff_t *tvb, packet_info *pinfo, conversation_t *conversation
 {
     const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
     struct tcpinfo *info = wmem_new0(wmem_file_scope(), struct tcpinfo);
-    unsigned header = (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4u;
 
     info->seq = tvb_get_ntohl(tvb, TCP_SEQ) - (is_relative ? tcp->fwd->base_seq : 0);
-    info->nxtseq = info->seq + tvb_reported_length(tvb) - header;
+    info->nxtseq = info->seq + tvb_reported_length(tvb) - (unsigned)header_length(tvb);
     info->lastackseq = tvb_get_ntohl(tvb, TCP_ACK) - (is_relative ? tcp->rev->base_seq : 0);
     compat_tcpinfo_set_stream(info, tcp->stream);
     return info;
@@ -229,24 +241,31 @@ find_retransmission(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *payload)
     return describe_segment(tvb, pinfo, conversation, !damage->is_absolute);
 }
 
-/* The first pass decides, and keeps the decision with the frame. */
+/* First pass: does what find_retransmission() does, for any segment, and keeps the struct with the
+ * frame. */
+static struct tcpinfo *
+learn_retransmission(tvbuff_t *tvb, packet_info *pinfo)
+{
+    if (!smcr_state_has_damage(smcr_capture_state()) || pinfo->ptype != PT_TCP)
+        return NULL;
+    tvbuff_t *payload = message_of(tvb, pinfo);
+    struct tcpinfo *info = payload ? find_retransmission(tvb, pinfo, payload) : NULL;
+    if (info)
+        p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION, info);
+    return info;
+}
+
+/* The first pass decides; later passes find its decision. */
 void
 smcr_tcp_dissect_retransmission(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
-    bool is_first_pass = !pinfo->fd->visited;
     struct tcpinfo *info =
-        p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION);
+        is_first_pass(pinfo)
+            ? learn_retransmission(tvb, pinfo)
+            : p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION);
 
-    if (is_first_pass ? !smcr_state_has_damage(smcr_capture_state()) : !info)
-        return;
-    tvbuff_t *payload = pinfo->ptype == PT_TCP ? message_of(tvb, pinfo) : NULL;
-    if (is_first_pass && payload) {
-        info = find_retransmission(tvb, pinfo, payload);
-        if (info)
-            p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION, info);
-    }
-    if (info && payload)
-        smcr_tcp_clc_call(payload, pinfo, tree, info);
+    if (info)
+        smcr_tcp_clc_call(tvb_new_subset_remaining(tvb, header_length(tvb)), pinfo, tree, info);
 }
 
 /* ---- what is shown ---- */
@@ -289,27 +308,31 @@ smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
     return smcr_tcp_clc_begins(tvb, 0, pinfo) ? show_messages(tvb, pinfo, tree) : 0;
 }
 
-/* First pass: checks a segment with FIN or RST of a connection with a sign of SMC. If the segment is
- * damaged, notes that the connection may not have ended. */
+/* First pass: checks a segment with FIN or RST of a connection with a sign of SMC. If the segment
+ * is damaged, notes that the connection may not have ended. No host sends a SYN together with FIN
+ * or RST. */
 static void
-learn_end(packet_info *pinfo)
+learn_end(packet_info *pinfo, uint8_t flags)
 {
-    if (smcr_handshake_find_conn(pinfo) && smcr_tcp_is_damaged(pinfo, SMCR_TCP_BYTES))
+    if (!smcr_handshake_find_conn(pinfo))
+        return;
+    bool is_damaged = smcr_tcp_is_damaged(pinfo, SMCR_TCP_BYTES);
+    if (is_damaged || (flags & TH_SYN && smcr_tcp_may_be_damaged(pinfo)))
         damage_of(pinfo)->has_end = true;
 }
 
-/* TCP's dissector passes the payload of a RST, or of a segment without payload, to no dissector that
- * would show the damage. */
+/* TCP's dissector passes the payload of a RST, or of a segment without payload, to no dissector
+ * that would show the damage. */
 bool
 smcr_tcp_take_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, uint8_t flags)
 {
-    unsigned header = (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4u;
+    bool is_hidden = flags & TH_RST || (int)tvb_reported_length(tvb) <= header_length(tvb);
 
-    if (!pinfo->fd->visited && flags & (TH_FIN | TH_RST))
-        learn_end(pinfo);
+    if (is_first_pass(pinfo) && flags & (TH_FIN | TH_RST))
+        learn_end(pinfo, flags);
     if (!smcr_host_tcp_is_damaged(pinfo))
         return false;
-    if (!(flags & TH_SYN) && (flags & TH_RST || tvb_reported_length(tvb) <= header))
+    if (is_hidden && !(flags & TH_SYN))
         smcr_tcp_show_wrong_checksum(tvb, pinfo, tree);
     return true;
 }

@@ -56,6 +56,19 @@ learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bo
                                        .when = smcr_capture_learn_when(pinfo)});
 }
 
+/* Whether nothing is learned from the SYN or SYN-ACK, since it is damaged. A SYN with a wrong flag
+ * looks like a SYN-ACK of a connection that is not known: that it may be damaged is enough. */
+static bool
+is_not_learned(packet_info *pinfo, const struct tcpheader *tcp)
+{
+    smcr_tcp_carried_t carried = carried_by(tcp);
+
+    if (smcr_tcp_is_damaged(pinfo, carried))
+        return true;
+    return carried == SMCR_TCP_SYNACK && !smcr_handshake_find_conn(pinfo) &&
+           smcr_tcp_may_be_damaged(pinfo);
+}
+
 /* If the segment is a copy of a SYN behind NAT, stores that its original was translated, and makes
  * no connection for the copy. */
 void
@@ -63,7 +76,7 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
 {
     if (!tcp || !(tcp->th_flags & TH_SYN))
         return;
-    if (smcr_tcp_is_damaged(pinfo, carried_by(tcp))) {
+    if (is_not_learned(pinfo, tcp)) {
         smcr_tcp_learn_damaged_syn(pinfo, tcp);
         return;
     }
@@ -77,6 +90,13 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
     if (smcr_translation_original(pinfo))
         return;
     learn_syn(pinfo, smcr_handshake_claim_conversation(pinfo, from_client), tcp, true);
+}
+
+/* Whether the segment is a damaged SYN or SYN-ACK. `tcp` NULL: not known, so it is none. */
+static bool
+is_damaged_syn(packet_info *pinfo, const struct tcpheader *tcp)
+{
+    return tcp && tcp->th_flags & TH_SYN && smcr_tcp_is_damaged(pinfo, carried_by(tcp));
 }
 
 /* A server answers the client's option with the same option, only in its SYN-ACK (R-3.5.1.1-1,
@@ -112,7 +132,7 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
-    if (tcp && tcp->th_flags & TH_SYN && smcr_tcp_is_damaged(pinfo, carried_by(tcp))) {
+    if (is_damaged_syn(pinfo, tcp)) {
         smcr_tcp_show_wrong_checksum(tvb, pinfo, walk.tree);
         return;
     }
@@ -176,24 +196,32 @@ lacks_smcr_option(tvbuff_t *tvb, const struct tcpheader *tcp)
     return offset >= end || tvb_captured_length(frame) == tvb_reported_length(frame);
 }
 
-/* Every SYN and SYN-ACK has this option, so its dissector sees each of them. */
-void
-smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
+/* Learns a SYN-ACK of the connection that has no option, unless damage may have destroyed the
+ * option. */
+static void
+learn_answer(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp, smcr_conn_t *conn)
 {
-    bool is_answer = tcp->th_flags & TH_ACK;
-    smcr_conn_t *conn = is_answer ? smcr_handshake_find_conn(pinfo) : NULL;
-
-    if (!(tcp->th_flags & TH_SYN) || (is_answer && !conn))
-        return;
-    if (conn)
-        smcr_tcp_is_damaged(pinfo, SMCR_TCP_SYNACK); /* counts the checksums */
-    if (smcr_tcp_may_be_damaged(pinfo)) { /* the damage may have destroyed the option */
+    smcr_tcp_is_damaged(pinfo, SMCR_TCP_SYNACK); /* counts the checksums */
+    if (smcr_tcp_may_be_damaged(pinfo)) {
         smcr_tcp_learn_damaged_syn(pinfo, tcp);
         return;
     }
     smcr_tcp_learn_right_syn(pinfo, tcp);
-    if (conn && lacks_smcr_option(tvb, tcp))
+    if (lacks_smcr_option(tvb, tcp))
         learn_syn(pinfo, conn, tcp, false);
+}
+
+/* Every SYN and SYN-ACK has this option, so its dissector sees each of them. */
+void
+smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
+{
+    if (!(tcp->th_flags & TH_SYN))
+        return;
+    smcr_conn_t *conn = carried_by(tcp) == SMCR_TCP_SYNACK ? smcr_handshake_find_conn(pinfo) : NULL;
+    if (conn)
+        learn_answer(tvb, pinfo, tcp, conn);
+    else if (carried_by(tcp) == SMCR_TCP_SYN && smcr_tcp_may_be_damaged(pinfo))
+        smcr_tcp_learn_damaged_syn(pinfo, tcp);
 }
 
 /* Called by the wrapper of the MSS option, since there is no SMC-R option at which the fallback

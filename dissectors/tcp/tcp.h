@@ -119,8 +119,8 @@ typedef enum {
 } smcr_tcp_carried_t;
 
 /* Whether the segment is damaged: the checksum of TCP or the header checksum of IPv4 is wrong, and
- * those of its sender are right otherwise. The first pass checks and counts the checksums. False for
- * a segment that another packet quotes. */
+ * those of its sender are right otherwise. The first pass checks and counts the checksums. False
+ * for a segment that another packet quotes. */
 bool smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried);
 
 /* First pass: whether a checksum of the segment is wrong, unless all of its sender are. Counts
@@ -133,26 +133,28 @@ void smcr_tcp_learn_damaged_syn(packet_info *pinfo, const struct tcpheader *tcp)
 /* First pass: notes that a SYN or SYN-ACK has come which is not damaged. `tcp`: its header. */
 void smcr_tcp_learn_right_syn(packet_info *pinfo, const struct tcpheader *tcp);
 
-/* First pass: notes that a segment with CLC messages is damaged. From now on the CLC dissector gets
- * retransmissions of messages that have not come. `tcp`: sequence number of the segment, from TCP's
- * dissector; NULL: not known, and nothing is noted. */
+/* In the first pass, notes that a segment with CLC messages is damaged. From now on the CLC
+ * dissector gets retransmissions of messages that have not come. `tcp`: sequence number of the
+ * segment, from TCP's dissector; NULL: not known, and nothing is noted. */
 void smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp);
 
-/* Checks a segment with FIN or RST in the first pass: a damaged one may not end the connection. Shows
- * that the segment is damaged, if no other function has. Returns whether the segment is damaged.
- * `tvb` begins with the TCP header; `flags`: those of the header. Called after TCP's dissector. */
+/* Checks a segment with FIN or RST in the first pass: a damaged one may not end the connection.
+ * Shows that the segment is damaged, if no other function has. Returns whether the segment is
+ * damaged. `tvb` begins with the TCP header; `flags`: those of the header. Called after TCP's
+ * dissector. */
 bool smcr_tcp_take_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, uint8_t flags);
 
 /* If the segment has a CLC message that has not come, and TCP's dissector has not passed it to the
- * CLC dissector because of a damaged segment, does so. `tvb` begins with the TCP header. Called after
- * TCP's dissector. */
+ * CLC dissector because of a damaged segment, does so. `tvb` begins with the TCP header. Called
+ * after TCP's dissector. */
 void smcr_tcp_dissect_retransmission(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 
 /* Shows that the segment is damaged. */
 void smcr_tcp_show_wrong_checksum(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 
-/* Shows that the segment is damaged, and the CLC messages of its payload `tvb`, as they are. `conn`:
- * the connection of the segment; NULL: not known. Returns the number of bytes of CLC messages. */
+/* Shows that the segment is damaged, and the CLC messages of its payload `tvb`, as they are.
+ * `conn`: the connection of the segment; NULL: not known. Returns the number of bytes of CLC
+ * messages. */
 int smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_conn_t *conn);
 

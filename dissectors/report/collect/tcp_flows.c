@@ -476,8 +476,9 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
 
 /* Whether the segment does not count: it was captured a second time after a translation of its
  * addresses (NAT), or its options are truncated by snaplen. Wireshark 4.0 does not pass such a
- * truncated segment to the tap, and the report is to be the same with all versions. A damaged segment
- * does not count either, since its receiver discards it; but a client waits from its first SYN on. */
+ * truncated segment to the tap, and the report is to be the same with all versions. A damaged
+ * segment does not count either, since its receiver discards it; but a client waits from its first
+ * SYN on. */
 static bool
 does_not_count(const packet_info *pinfo, const struct tcpheader *tcp)
 {

@@ -88,8 +88,8 @@ struct smcr_state {
     /* state/state.c */
     wmem_map_t *senders;     /* address of a sender, interface and kind of checksum -> how many of
                                 its checksums are right and wrong; NULL: none was checked */
-    wmem_map_t *damage;      /* Wireshark's TCP conversation -> smcr_state_damage_t; NULL: no segment
-                                was damaged */
+    wmem_map_t *damage;      /* Wireshark's TCP conversation -> smcr_state_damage_t; NULL: no
+                                segment was damaged */
 };
 
 typedef struct smcr_state smcr_state_t;
