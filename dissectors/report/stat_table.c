@@ -70,23 +70,53 @@ width_of(const smcr_table_column_t *column)
     return MAX(column->width, name);
 }
 
+/* A number as a text: room for two numbers of 64 bits and a point. */
+typedef struct {
+    char text[2 * 20 + 2];
+} number_t;
+
+/* Returns a number as a text, times as seconds; SMCR_FIGURE_UNKNOWN: NOT_KNOWN. */
+static number_t
+number_of(smcr_table_cell_kind_t kind, uint64_t value)
+{
+    number_t number = {NOT_KNOWN};
+    uint64_t micros = (value + SMCR_TIME_MICROSECOND / 2) / SMCR_TIME_MICROSECOND;
+
+    if (value == SMCR_FIGURE_UNKNOWN)
+        return number;
+    if (kind == SMCR_TABLE_SECONDS)
+        snprintf(number.text, sizeof number.text, "%" PRIu64 ".%06" PRIu64, micros / 1000000,
+                 micros % 1000000);
+    else
+        snprintf(number.text, sizeof number.text, "%" PRIu64, value);
+    return number;
+}
+
+/* Returns the number of a cell as a text, which the caller frees by g_free(). If only bounds of the
+ * number are known, the lower one comes first, in the place of the number, so that the window sorts
+ * by it: "0.976178 or more", "0.976178 to 1.333173". */
+static char *
+number_text(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
+{
+    number_t least = number_of(column->kind, cell->NUMBER);
+    number_t most = number_of(column->kind, cell->most);
+    int width = (int)width_of(column);
+
+    if (!cell->at_least || cell->NUMBER == SMCR_FIGURE_UNKNOWN)
+        return g_strdup_printf("%*s", width, least.text);
+    if (cell->most)
+        return g_strdup_printf("%*s to %s", width, least.text, most.text);
+    return cell->NUMBER ? g_strdup_printf("%*s or more", width, least.text)
+                        : g_strdup_printf("%*s", width, NOT_KNOWN);
+}
+
 /* Returns the text of a cell, which the caller frees by g_free(). */
 static char *
 text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
 {
-    char number[2 * 20 + 2] = NOT_KNOWN; /* room for two numbers of 64 bits and a point */
-    uint64_t value = cell->NUMBER, micros;
-
     if (column->kind == SMCR_TABLE_TEXT)
         return g_strdup(cell->TEXT ? cell->TEXT : NOT_KNOWN);
-    if (column->kind == SMCR_TABLE_SECONDS && value != SMCR_FIGURE_UNKNOWN) {
-        micros = (value + SMCR_TIME_MICROSECOND / 2) / SMCR_TIME_MICROSECOND;
-        snprintf(number, sizeof number, "%" PRIu64 ".%06" PRIu64, micros / 1000000,
-                 micros % 1000000);
-    } else if (value != SMCR_FIGURE_UNKNOWN) {
-        snprintf(number, sizeof number, "%" PRIu64, value);
-    }
-    return g_strdup_printf("%*s", (int)width_of(column), number);
+    return number_text(column, cell);
 }
 
 /* Adds a row to Wireshark's table. If `cells` is NULL, the table has no rows, and the added row

@@ -235,7 +235,12 @@ def printed_tables(tshark, name):
 
 def printed(kind, cell):
     """A cell of the page as tshark prints it."""
-    cell = cell[0] if isinstance(cell, list) else cell
+    if isinstance(cell, list):
+        least, most = cell
+        if not least and most is None:
+            return "-"
+        upper = "or more" if most is None else f"to {printed(kind, most)}"
+        return f"{printed(kind, least)} {upper}"
     if cell is None:
         return "-"
     if kind != "SECONDS":

@@ -76,6 +76,13 @@ def seconds(value):
     return NOT_KNOWN if value is None else f"{value:.6f}"
 
 
+def bounded(least, most, write):
+    """A cell whose value lies between bounds; None: there is no upper one."""
+    if not least and most is None:
+        return NOT_KNOWN
+    return f"{write(least)} or more" if most is None else f"{write(least)} to {write(most)}"
+
+
 def hexadecimal(value, digits):
     return NOT_KNOWN if value is None else f"0x{value:0{digits}x}"
 
@@ -105,7 +112,34 @@ def lasting(conn):
 
 
 def setup_of(conn):
-    return conn["setup"]["fallback_s"] if conn["fallback"] else conn["setup_s"]
+    setup = conn["setup"]
+    if conn["fallback"]:
+        return seconds(setup["fallback_s"])
+    if conn["setup_s"] is not None or setup["least_s"] is setup["most_s"] is None:
+        return seconds(conn["setup_s"])
+    return bounded(setup["least_s"] or 0, setup["most_s"], seconds)
+
+
+def part_of(conn, time, name):
+    """A part of the time of a direction, or its bounds: notable ones, and those that exclude
+    something."""
+    if time is None:
+        return NOT_KNOWN
+    if name == "connecting_s" and time[name] is None and not conn["fallback"]:
+        return setup_of(conn)
+    most = time.get(name.replace("_s", "_most_s"))
+    width = 0 if most is None else round(most - time[name], 9)
+    if width < 0.001 or width <= time[name] / 100:
+        return seconds(time[name])
+    whole = decimal.Decimal(lasting(conn))
+    says_nothing = not time[name] and width >= whole
+    return bounded(time[name], None if says_nothing else most, seconds)
+
+
+def bytes_of(way):
+    if way["bytes"] is None or not way["lacks_bytes"]:
+        return text(way["bytes"])
+    return bounded(way["bytes"], None, text)
 
 
 def connections(report):
@@ -121,7 +155,7 @@ def connections(report):
                 "?" if link["number"] is None else str(link["number"]) for link in conn["links"]
             )
             or NOT_KNOWN,
-            "Setup (s)": seconds(setup_of(conn)),
+            "Setup (s)": setup_of(conn),
             "Time (s)": lasting(conn),
             "Bytes →": text(conn["client_to_server"]["bytes"]),
             "Bytes ←": text(conn["server_to_client"]["bytes"]),
@@ -174,7 +208,7 @@ def directions(report):
                 "Stream": text(conn["stream"]),
                 "Writer → reader": direction(conn, writer, reader),
                 "Time (s)": lasting(conn),
-                "Bytes": text(way["bytes"]),
+                "Bytes": bytes_of(way),
                 "WRITEs": text(way["writes"]),
                 "CDC": text(way["cdc"]),
                 "Retransmitted": text(way["repeated_packets"]),
@@ -182,7 +216,7 @@ def directions(report):
                 "Blocked": text(way["blocked_count"]),
                 "Window full": text(way["window_full_count"]),
                 **{
-                    f"{part} (s)": seconds(way["time"] and way["time"][name])
+                    f"{part} (s)": part_of(conn, way["time"], name)
                     for part, name in PARTS.items()
                 },
                 "ACK mean (s)": mean(ack),
@@ -459,6 +493,9 @@ def same_cell(found, wanted):
     """Equal, or seconds that rounding leaves a microsecond apart."""
     if found == wanted:
         return True
+    parts = [re.split(" (to|or more)", each) for each in (found, wanted)]
+    if len(parts[0]) == len(parts[1]) > 1:
+        return all(same_cell(*map(str.strip, pair)) for pair in zip(*parts, strict=True))
     if not all(re.fullmatch(r"\d+\.\d{6}", each) for each in (found, wanted)):
         return False
     return abs(round(float(found) * 1e6) - round(float(wanted) * 1e6)) <= 1

@@ -102,6 +102,13 @@ has_unknown_time(const smcr_entry_connection_t *entry)
     return (to_server && to_server->unknown_s) || (to_client && to_client->unknown_s);
 }
 
+/* Whether only bounds of the time of the setup are known. */
+static bool
+has_setup_in_bounds(const smcr_entry_connection_t *entry)
+{
+    return entry->setup_s != entry->setup.least_s || entry->setup_s != entry->setup.most_s;
+}
+
 /* Whether another address or port of an end is in the capture, after a translation. */
 static bool
 has_translated_client(const smcr_entry_connection_t *entry)
@@ -152,6 +159,8 @@ static const struct {
     {"setup.fallback_s", has_fallback, true},
     {"links", has_moved, true},
     {"setup_s", NULL, true},
+    {"setup.least_s", has_setup_in_bounds, true},
+    {"setup.most_s", has_setup_in_bounds, true},
     {"first_time", NULL, true},
     {"last_time", NULL, true},
     {"tokens.client", has_ends, true},

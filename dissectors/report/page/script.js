@@ -236,20 +236,24 @@ function bounds(kind, [least, most]) {
         return least ? `≥ ${kinds[kind](least)}` : "?";
     if (!least)
         return `≤ ${kinds[kind](most)}`;
-    return most >= 2 * least ? `≥ ${kinds[kind](least)}` : `${kinds[kind](least)} to ${kinds[kind](most)}`;
+    const [low, high] = [least, most].map(kinds[kind]);
+    if (low === high)
+        return low;
+    return most >= 2 * least ? `≥ ${low}` : `${low} to ${high}`;
 }
 
-/* A cell of a table. `limits`: bounds of the value, if it is a lower bound; null: it is not. */
+/* A cell of a table. `limits`: bounds of the value, if only they are known; null: it is exact, or
+ * nothing is known. */
 function cell(kind, value, path, limits = null) {
     const isList = kind === "list" || kind === "links", td = make("td", kind === "text" || isList ? "text" : "number");
     td.dataset.path = path;
     td.dataset.value = JSON.stringify(known(value) ? value : null);
-    if (!known(value)) {
+    if (limits)
+        td.textContent = bounds(kind, limits);
+    else if (!known(value)) {
         td.textContent = "–";
         td.title = "none, or not known";
-    } else if (limits)
-        td.textContent = bounds(kind, limits);
-    else if (Array.isArray(value) && !isList)
+    } else if (Array.isArray(value) && !isList)
         td.textContent = bounds(kind, value);
     else if (kind === "frame")
         td.append(copier(String(value), `frame.number == ${value}`));
@@ -408,6 +412,7 @@ function table(name, list, columns, value, chosen = () => null, limits = () => n
     field.type = "search";
     field.placeholder = "Rows with this text";
     field.setAttribute("aria-label", "Show only rows with this text");
+    const rank = (row, path) => [value(row, path), ...(limits(row, path) || [])].find(known);
     const isIn = found => known(found) && typeof found !== "object" && String(found).toLowerCase().includes(wanted);
     const fits = row => !wanted || columns.some(([, path]) => isIn(value(row, path)));
     function fill() {
@@ -435,7 +440,7 @@ function table(name, list, columns, value, chosen = () => null, limits = () => n
                 each.removeAttribute("aria-sort");
             th.setAttribute("aria-sort", sign < 0 ? "descending" : "ascending");
             sorted = index;
-            order.sort((a, b) => sign * compare(value(list[a], path), value(list[b], path)) || a - b);
+            order.sort((a, b) => sign * compare(rank(list[a], path), rank(list[b], path)) || a - b);
             fill();
         };
         th.addEventListener("click", sort);
@@ -1038,10 +1043,18 @@ const CONNECTIONS = [
 const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
 const TEXTS = new Set(["ends", "translated_client.addr", "translated_server.addr", "client.addr", "server.addr", "outcome", "close", "end.by", "fallback.reason", "tokens.client", "tokens.server"]);
 
+/* The bounds of the time of a setup; null: it is exact, or nothing is known. */
+function limitsOfSetup(value) {
+    const limits = ["setup.least_s", "setup.most_s"].map(value);
+    return known(value("setup_s")) || known(value("setup.fallback_s")) || !limits.some(known) ? null : [limits[0] || 0, limits[1]];
+}
+
 /* The bounds of a figure of a connection, as those of Statistics > SMC-R Directions; null: it is
  * exact. `value`: returns a figure of the connection. */
 function limitsOf(value, path) {
     const [direction, name] = [path.split(".")[0], path.split(".").pop()], least = value(path);
+    if (name === "setup_s")
+        return limitsOfSetup(value);
     if (name === "bytes")
         return value(`${direction}.lacks_bytes`) ? [least, null] : null;
     const unknown = name === "buffer_full_s" ? value(`${direction}.time.unknown_s`) : null;
@@ -1069,11 +1082,12 @@ function showConnections() {
         part.append(make("p", "faint", "A connection with a number in \"RoCE #\" has inferred TCP ports: it is likely, and not proven, that its RoCE packets are those of this TCP connection."));
     const isUnnamed = place.has("ends") && rows.rows.some(row => known(row[place.get("ends")]));
     const all = isUnnamed ? [...CONNECTIONS.slice(0, 7), ...TOKENS, ...CONNECTIONS.slice(7)] : CONNECTIONS;
-    const columns = all.filter(([, path]) => place.has(path) && rows.rows.some(row => known(row[place.get(path)])));
+    const limits = (row, path) => limitsOf(each => value(row, each), path);
+    const columns = all.filter(([, path]) => place.has(path) && rows.rows.some(row => known(row[place.get(path)]) || limits(row, path)));
     part.append(table("connections", rows.rows, columns, value, row => {
         const stream = [value(row, "stream"), value(row, "roce_stream")].find(each => drawnOf.has(each) && entryOf.has(each));
         return known(stream) ? () => openConnection(stream) : null;
-    }, (row, path) => limitsOf(each => value(row, each), path)));
+    }, limits));
     const list = pictures.connections.filter(each => entryOf.has(each.stream))
         .sort((one, other) => order(other) - order(one) || one.stream - other.stream);
     if (list.length)

@@ -44,13 +44,33 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     return conn->links.length ? wmem_strbuf_get_str(text) : NULL;
 }
 
+/* Whether only bounds of the time of the setup are known: of the time from the SYN until the
+ * connection can carry data over SMC-R. */
+static bool
+has_setup_in_bounds(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_setup_t *setup = &conn->setup;
+    bool has_bound =
+        setup->least_s != SMCR_FIGURE_UNKNOWN || setup->most_s != SMCR_FIGURE_UNKNOWN;
+
+    return !conn->fallback && conn->setup_s == SMCR_FIGURE_UNKNOWN && has_bound;
+}
+
 /* Returns the time of the setup, nanoseconds: from the SYN until the connection can carry data over
- * SMC-R, or until it fell back to TCP; SMCR_FIGURE_UNKNOWN: not known. */
+ * SMC-R, or until it fell back to TCP. If only bounds are known, returns the lower bound; 0: only
+ * the upper one is known. SMCR_FIGURE_UNKNOWN: nothing is known. */
 static uint64_t
 setup_of(const smcr_entry_connection_t *conn)
 {
+    if (has_setup_in_bounds(conn))
+        return smcr_figure_or_zero(conn->setup.least_s);
     return conn->fallback ? conn->setup.fallback_s : conn->setup_s;
 }
+
+/* After the time of a setup: its bounds, if `is_bounded`. */
+#define SETUP_BOUNDS(is_bounded)                                                                   \
+    SMCR_TABLE_AT_LEAST(is_bounded)                                                                \
+    SMCR_TABLE_AT_MOST(smcr_figure_or_zero(conn->setup.most_s))
 
 #define CONNECTION(X)                                                                              \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
@@ -61,7 +81,8 @@ setup_of(const smcr_entry_connection_t *conn)
     X(TEXT, "Version", NULL, 9, smcr_figure_version_words[conn->version])                          \
     X(NUMBER, "LG-ID", NULL, 0, conn->link_group)                                                  \
     X(TEXT, "Linkid", NULL, 0, links_of(taker->texts, conn))                                       \
-    X(SECONDS, "Setup (s)", NULL, 9, setup_of(conn))                                               \
+    X(SECONDS, "Setup (s)", NULL, 9,                                                               \
+      setup_of(conn) SETUP_BOUNDS(has_setup_in_bounds(conn)))                                      \
     X(SECONDS, "Time (s)", NULL, 12,                                                               \
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
     X(BYTES, "Bytes →", NULL, 12, conn->client_to_server.bytes)                                    \
@@ -107,6 +128,23 @@ is_not_over_rdma(const smcr_entry_connection_t *conn)
            conn->outcome != SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
+/* Whether only bounds of the setup's part of the time are known: those of the setup. */
+static bool
+has_connecting_in_bounds(const smcr_entry_conn_time_t *time, const smcr_entry_connection_t *conn)
+{
+    return time && time->connecting_s == SMCR_FIGURE_UNKNOWN && has_setup_in_bounds(conn);
+}
+
+/* Returns the setup's part of the time of a direction, nanoseconds, or its lower bound.
+ * SMCR_FIGURE_UNKNOWN: not known. */
+static uint64_t
+connecting_of(const smcr_entry_conn_time_t *time, const smcr_entry_connection_t *conn)
+{
+    if (has_connecting_in_bounds(time, conn))
+        return setup_of(conn);
+    return time ? time->connecting_s : SMCR_FIGURE_UNKNOWN;
+}
+
 /* A column for a part of the time, with its bounds. `unknown`: time that may belong to the part
  * beside the time that certainly does. */
 #define PART_OF(X, name, page, part, unknown)                                                      \
@@ -139,7 +177,9 @@ is_not_over_rdma(const smcr_entry_connection_t *conn)
     PART(X, "Transfer", NULL, transfer)                                                            \
     PART(X, "Answer", NULL, answer)                                                                \
     PART(X, "Nothing to write", NULL, nothing_to_write)                                            \
-    PART_OF(X, "Setup", NULL, connecting_s, way->time->unknown_s)                                  \
+    X(SECONDS, "Setup (s)", NULL, 0,                                                               \
+      connecting_of(way->time, conn) SMCR_TABLE_OF_TCP(!way->time && is_not_over_rdma(conn))       \
+          SETUP_BOUNDS(has_connecting_in_bounds(way->time, conn)))                                 \
     PART_OF(X, "Unknown", NULL, unknown_s, 0)                                                      \
     X(BYTES, "Buffer", NULL, 7, to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client) \
     X(COUNT, "Blocked", NULL, 0, way->blocked_count)                                               \

@@ -30,7 +30,7 @@ typedef struct {
     union { SMCR_TABLE_KINDS(KIND) };
     bool is_of_tcp; /* the number is one of RDMA, and the data of the row goes over TCP, or the row
                        has no data; only the page shows this */
-    bool at_least; /* the number is a lower bound; only the page shows this */
+    bool at_least; /* the number is a lower bound */
     uint64_t most; /* if `at_least`: an upper bound in the unit of the number; 0: not known */
 } smcr_table_cell_t;
 #undef KIND
