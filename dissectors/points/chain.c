@@ -106,7 +106,8 @@ compare_observed(const void *one, const void *other, void *observed)
 }
 
 /* Collects the observations that the points of the chain have of the path's analysed flows, sorted
- * by identity. The caller frees `numbers`. */
+ * by identity. Damaged packets are joined to the transmissions later (damaged.c). The caller frees
+ * `numbers`. */
 static void
 begin_grouping(grouping_t *grouping, const smcr_points_t *points, smcr_chain_t *chain)
 {
@@ -114,7 +115,8 @@ begin_grouping(grouping_t *grouping, const smcr_points_t *points, smcr_chain_t *
     grouping->numbers = g_new(uint32_t, points->count + 1);
     for (uint32_t i = 1; i <= points->count; i++) {
         const smcr_observed_flow_t *flow = &points->flows[points->observed[i].flow];
-        if (flow->path == chain->path && flow->is_known &&
+        bool is_whole = !points->observed[i].is_damaged;
+        if (is_whole && flow->path == chain->path && flow->is_known &&
             smcr_chain_position(chain, points->observed[i].point) < chain->count)
             grouping->numbers[grouping->count++] = i;
     }
@@ -401,10 +403,8 @@ add_observed(const grouping_t *grouping, smcr_transmission_t *transmission,
     transmission->time = MIN(transmission->time, time);
 }
 
-/* Returns how far apart the times of one transmission at two points may be, nanoseconds: twice the
- * longer usual delay, plus a millisecond, plus twice the error of each clock's offset. */
-static uint64_t
-widest(const smcr_chain_t *chain)
+uint64_t
+smcr_chain_widest(const smcr_chain_t *chain)
 {
     int64_t widest = 2 * MAX(chain->usual[0], chain->usual[1]) + (int64_t)SMCR_TIME_MILLISECOND;
 
@@ -446,11 +446,10 @@ difference(uint64_t one, uint64_t other)
     return one > other ? one - other : other - one;
 }
 
-/* Returns the time of departure of an observation at `position` of the chain. */
-static uint64_t
-departure_of(const smcr_chain_t *chain, const group_t *group, uint32_t position, uint64_t time)
+uint64_t
+smcr_chain_departure(const smcr_chain_t *chain, uint32_t position, bool is_back, uint64_t time)
 {
-    return smcr_chain_time(chain, position, time) - (uint64_t)chain->way[group->is_back][position];
+    return smcr_chain_time(chain, position, time) - (uint64_t)chain->way[is_back][position];
 }
 
 /* Puts each observation of the group into a transmission of its own. Observations of one
@@ -464,7 +463,8 @@ begin_equals(const grouping_t *grouping, const group_t *group, equals_t *equals)
         uint32_t position = smcr_chain_position(grouping->chain, observed->point);
         equals->observed[i] = observed;
         equals->position[i] = position;
-        equals->departure[i] = departure_of(grouping->chain, group, position, observed->time);
+        equals->departure[i] =
+            smcr_chain_departure(grouping->chain, position, group->is_back, observed->time);
         equals->joined[i] = i;
         equals->points[i] = 1U << position;
         equals->is_ambiguous[i] = false;
@@ -492,7 +492,7 @@ static GArray *
 pairs_of(const smcr_chain_t *chain, const equals_t *equals)
 {
     GArray *pairs = g_array_new(FALSE, FALSE, sizeof(near_t));
-    uint64_t most = widest(chain);
+    uint64_t most = smcr_chain_widest(chain);
 
     for (uint32_t i = 0; i < equals->count; i++) {
         for (uint32_t k = i + 1; k < equals->count; k++) {
@@ -593,8 +593,8 @@ is_whole(const grouping_t *grouping, const group_t *group)
     for (uint32_t nth = 0; nth < group->most; nth++) {
         uint64_t first = 0;
         for (uint32_t i = 0; i < chain->count; i++) {
-            uint64_t departure =
-                departure_of(chain, group, i, nth_at(grouping, group, i, nth)->time);
+            uint64_t departure = smcr_chain_departure(chain, i, group->is_back,
+                                                      nth_at(grouping, group, i, nth)->time);
             first = i ? first : departure;
             if (difference(departure, first) > most)
                 return false;

@@ -32,6 +32,8 @@ typedef struct {
                        nanoseconds since the epoch */
     uint32_t flow;  /* index of the flow */
     uint32_t any;   /* number of any one observation of the transmission */
+    uint8_t damaged; /* bit n: the point at position n has the transmission damaged (its ICRC or TCP
+                        checksum is wrong), and a point before has it undamaged */
     smcr_fate_t fate;          /* what became of the transmission at its receiver */
     enum smcr_verdict verdict; /* the first verdict on the transmission; SMCR_VERDICT_AT_ALL:
                                   there is none */
@@ -88,6 +90,24 @@ smcr_chain_at(const smcr_chain_t *chain, const smcr_transmission_t *transmission
 
     return number ? &chain->points->observed[number] : NULL;
 }
+
+/* Whether the point at `position` has the transmission undamaged: the packet then reaches the next
+ * host or point as it was sent. */
+static inline bool
+smcr_chain_is_whole_at(const smcr_transmission_t *transmission, uint32_t position)
+{
+    return transmission->at[position] && !(transmission->damaged >> position & 1);
+}
+
+/* Returns how far apart the times of one transmission at two points may be, nanoseconds: twice the
+ * longer usual delay, plus a millisecond, plus twice the error of each clock's offset. */
+uint64_t smcr_chain_widest(const smcr_chain_t *chain);
+
+/* Returns when a packet would have passed the first point of the chain, by the clock of that point,
+ * nanoseconds since the epoch: it took the usual time from there. `time`: when the packet passed
+ * the point at `position`, by the clock of that point. `is_back`: the packet is of way 1. */
+uint64_t smcr_chain_departure(const smcr_chain_t *chain, uint32_t position, bool is_back,
+                              uint64_t time);
 
 /* Returns when the transmission passed the point at `position`, by the clock of the chain's first
  * point, nanoseconds since the epoch. If the point does not have the transmission, returns when it

@@ -6,6 +6,7 @@
 
 #include "compare.h"
 
+#include "damaged.h"
 #include "fates.h"
 #include "observed_tcp.h"
 
@@ -89,8 +90,8 @@ add_segment(smcr_compared_t *result, const smcr_chain_t *chain, uint32_t positio
     wmem_array_append_one(result->segments, segment);
 }
 
-/* Returns 1 if the transmission was lost and only the first point on its way has it, -1 if only the
- * second point has it, 0 otherwise. The chain has two points. */
+/* Returns 1 if the transmission was lost and only the first point on its way has it, or has it
+ * undamaged; -1 if this holds for the second point; 0 otherwise. The chain has two points. */
 static int
 lost_after(const smcr_chain_t *chain, const smcr_transmission_t *transmission)
 {
@@ -98,15 +99,18 @@ lost_after(const smcr_chain_t *chain, const smcr_transmission_t *transmission)
     bool is_back =
         smcr_observed_is_back(chain->points, &chain->points->flows[transmission->flow]);
 
+    if (transmission->damaged)
+        return smcr_chain_is_whole_at(transmission, is_back) ? 1 : -1;
     if (transmission->fate != SMCR_FATE_LOST || has_both)
         return 0;
     return transmission->at[is_back] ? 1 : -1;
 }
 
-/* Returns how much the losses speak for the order of the chain's two points: the number of lost
- * transmissions that only the first point on their way has, minus the number of those that only the
- * second point has. If a packet was lost between two points, the first point has it. If only the
- * second point has a lost packet, the first point did not capture it, which is less likely. */
+/* Returns how much the losses speak for the order of the chain's two points: the number of lost or
+ * damaged transmissions that only the first point on their way has, minus the number of those that
+ * only the second point has. If a packet was lost between two points, the first point has it. If
+ * only the second point has a lost packet, the first point did not capture it, which is less
+ * likely. */
 static int64_t
 proof_of_order(const smcr_chain_t *chain)
 {
@@ -117,24 +121,27 @@ proof_of_order(const smcr_chain_t *chain)
     return at_first;
 }
 
-/* Whether one of the chain's two points does not have all transmissions. */
+/* Whether one of the chain's two points does not have all transmissions undamaged. */
 static bool
 misses_any(const smcr_chain_t *chain)
 {
     for (uint32_t i = 0; i < chain->transmission_count; i++)
-        if (!chain->transmissions[i].at[0] || !chain->transmissions[i].at[1])
+        if (!smcr_chain_is_whole_at(&chain->transmissions[i], 0) ||
+            !smcr_chain_is_whole_at(&chain->transmissions[i], 1))
             return true;
     return false;
 }
 
-/* Makes the chain of a path, and sets the fates of its transmissions. `turned`: as `is_turned` of
- * smcr_chain_make(). */
+/* Makes the chain of a path, joins damaged packets to its transmissions, and sets the fates of
+ * these. `turned`: as `is_turned` of smcr_chain_make(). */
 static void
 follow_path(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool turned)
 {
     smcr_chain_make(chain, points, path, points->observed, turned);
-    if (chain->count > 1)
-        smcr_fates_find(chain);
+    if (chain->count < 2)
+        return;
+    smcr_chain_join_damaged(chain, points->observed);
+    smcr_fates_find(chain);
 }
 
 /* Makes the chain again, with the two points in the opposite order if `turned`. */

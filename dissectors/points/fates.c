@@ -78,7 +78,7 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
             .packet = packet,
             .psns = 1,
             .is_response = responses,
-            .is_seen = here != 0,
+            .is_seen = smcr_chain_is_whole_at(transmission, position),
         };
         g_array_append_val(events, event);
     }

@@ -21,7 +21,7 @@ typedef struct {
     uint32_t psns; /* number of PSNs that a request takes: 1, or the number of responses to a
                       READ */
     bool is_response; /* a response; false: a request */
-    bool is_seen;  /* the point has the transmission */
+    bool is_seen;  /* the point has the transmission undamaged */
 } smcr_fates_event_t;
 
 /* What is known of a PSN. */

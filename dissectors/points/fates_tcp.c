@@ -42,7 +42,7 @@ typedef struct {
     uint64_t sent;  /* when it passed or would have passed the first point, by the same clock */
     uint32_t order; /* number of an observation: puts equal times in the order of the file */
     uint32_t span;  /* number of sequence numbers; 0: an acknowledgement without data, or a RST */
-    bool is_seen;   /* the last point has it */
+    bool is_seen;   /* the last point has it undamaged */
     smcr_transmission_t *transmission; /* the transmission, whose fate is to be found */
     const smcr_points_tcp_t *tcp; /* header of the segment */
 } sent_part_t;
@@ -54,7 +54,7 @@ typedef struct {
     uint64_t ack;   /* acknowledgement number, unwrapped */
     uint64_t acked; /* highest acknowledgement number up to this segment */
     uint32_t order; /* number of an observation */
-    bool is_seen;   /* the last point of the flow has it */
+    bool is_seen;   /* the last point of the flow has it undamaged */
     bool is_pure;   /* it has no sequence numbers of its own */
     smcr_transmission_t *transmission; /* the transmission of the segment */
     const smcr_points_tcp_t *tcp; /* header of the segment */
@@ -148,7 +148,7 @@ collect_sent(flow_t *flow, const smcr_chain_t *chain, uint32_t number, bool is_b
             .sent = smcr_chain_passing_time(chain, transmission, first, is_back),
             .order = transmission->any,
             .span = part->fetched,
-            .is_seen = transmission->at[last] != 0,
+            .is_seen = smcr_chain_is_whole_at(transmission, last),
             .transmission = transmission,
             .tcp = header_of(chain, transmission),
         };
@@ -174,7 +174,7 @@ collect_answers(flow_t *flow, const smcr_chain_t *chain, uint32_t number, bool i
             .time = smcr_chain_passing_time(chain, transmission, last, !is_back),
             .come = smcr_chain_passing_time(chain, transmission, first, !is_back),
             .order = transmission->any,
-            .is_seen = transmission->at[last] != 0,
+            .is_seen = smcr_chain_is_whole_at(transmission, last),
             .is_pure = !chain->points->observed[transmission->any].fetched,
             .transmission = transmission,
             .tcp = tcp,

@@ -179,8 +179,26 @@ judge_order(const smcr_judge_way_t *way, uint32_t begin, uint32_t end)
     }
 }
 
-/* Judges a transmission that both points have: its headers and what happened to it after the
- * segment. Adds its delay to `delays`. */
+/* Whether the transmission was damaged on its way, in any segment. An acknowledgement without a
+ * retransmission contradicts that: the receiver has got the packet undamaged. */
+static bool
+was_damaged(const smcr_transmission_t *transmission)
+{
+    return transmission->damaged && transmission->fate != SMCR_FATE_RECEIVED;
+}
+
+/* Whether the first point of the segment has the transmission undamaged, and the second one
+ * damaged. */
+static bool
+shows_damage(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
+{
+    return smcr_chain_is_whole_at(transmission, way->from) &&
+           !smcr_chain_is_whole_at(transmission, way->to);
+}
+
+/* Judges a transmission that both points have: whether it was damaged between them; otherwise its
+ * headers, and what happened to it after the segment. Adds its delay to `delays`. Headers of a
+ * damaged packet may be wrong, and its receiver discards it. */
 static void
 judge_passed(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
              const smcr_judge_passage_t *passage, GArray *delays)
@@ -190,8 +208,12 @@ judge_passed(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
     g_array_append_val(delays, delay);
     way->way->packets++;
     way->way->at_both++;
-    judge_headers(way, transmission, passage);
-    judge_after(way, transmission);
+    if (!was_damaged(transmission)) {
+        judge_headers(way, transmission, passage);
+        judge_after(way, transmission);
+    } else if (shows_damage(way, transmission)) {
+        judge(way, transmission, SMCR_VERDICT_DAMAGED);
+    }
 }
 
 /* Whether the point at `position` was capturing when the transmission passed it, or would have
@@ -236,6 +258,18 @@ is_on_way(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
             smcr_observed_has_flow(flow, chain->point[way->to]));
 }
 
+/* Whether the TCP segment has a wrong checksum, so that its header may be damaged: then the other
+ * point may have it with another header. RoCE packets with a wrong ICRC are no transmissions of
+ * their own. */
+static bool
+is_doubtful(const smcr_judge_way_t *way, const smcr_observed_t *observed)
+{
+    const smcr_points_t *points = way->chain->points;
+
+    return points->is_tcp && points->segments[observed->segment].tcp.checksum ==
+                                 SMCR_POINTS_CHECKSUM_WRONG;
+}
+
 /* Judges a transmission in the segment, and counts it once in `way->way->packets`. Adds its delay
  * to `delays` if both points have it. A transmission that only one point has is not judged if it
  * need not pass the other point, or if the other point was not capturing at that time. */
@@ -252,7 +286,7 @@ judge_transmission(const smcr_judge_way_t *way, smcr_transmission_t *transmissio
     } else if (passage.from) {
         way->way->packets++;
         judge_missing(way, transmission, passage.after);
-    } else {
+    } else if (!is_doubtful(way, passage.to)) {
         way->way->packets++;
         judge_after(way, transmission);
         judge_not_captured(way, transmission, 0);

@@ -496,7 +496,7 @@ is_refuted(const smcr_observed_path_t *path, uint32_t point)
            !share_most(path, MIN(point, path->preferred), MAX(point, path->preferred));
 }
 
-/* Enlarges the table and puts all observations into it. */
+/* Enlarges the table and puts all observations into it, but for damaged packets. */
 static void
 rehash(smcr_points_t *points)
 {
@@ -504,6 +504,8 @@ rehash(smcr_points_t *points)
     wmem_free(points->scope, points->heads);
     points->heads = wmem_alloc0_array(points->scope, uint32_t, (size_t)1 << points->head_bits);
     for (uint32_t i = 1; i <= points->count; i++) {
+        if (points->observed[i].is_damaged)
+            continue;
         uint32_t *bucket = bucket_of(points, points->observed[i].identity);
         points->observed[i].previous = *bucket;
         *bucket = i;
@@ -686,6 +688,7 @@ append(smcr_points_t *points, const smcr_points_packet_t *packet)
         .time = packet->when.time,
         .frame = packet->when.frame,
         .psn = roce->psn,
+        .ip_id = roce->ip_id > 0 ? (uint16_t)roce->ip_id : 0,
         .fetched = roce->opcode == SMCR_RC_READ_REQUEST && roce->has_reth ? roce->dma_length : 0,
         .opcode = roce->opcode,
         .syndrome = roce->syndrome,
@@ -739,11 +742,13 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     return observed->is_copy;
 }
 
-bool
-smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet)
+/* ---- damaged packets ---- */
+
+/* Whether another point has shown the same damaged packet before, among the last
+ * SMCR_POINTS_DAMAGED of them. If none has, the packet is kept for later ones. */
+static bool
+is_damaged_copy(smcr_points_t *points, uint64_t identity, uint32_t point)
 {
-    uint32_t point = smcr_observed_point(points, &packet->place, packet->when.time);
-    uint64_t identity = identity_of(packet->roce, ends_of(packet->roce));
     uint32_t kept = MIN(points->damaged_count, SMCR_POINTS_DAMAGED);
 
     for (uint32_t i = 0; i < kept; i++)
@@ -754,14 +759,54 @@ smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *pack
     return false;
 }
 
-/* smcr_points_take() keeps one packet of a frame at most, and may have kept none of this frame. */
+/* Returns the number of the flow that the packet's headers name, if undamaged packets have shown
+ * this flow before; 0: none has. `ends`: see ends_of(). A damaged packet adds no path and no flow,
+ * since its addresses or its queue pair may be wrong. */
+static uint32_t
+known_flow_of(const smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t ends,
+              uint32_t point)
+{
+    const smcr_ib_network_t *network = &roce->outer.network;
+    uint64_t hosts = hosts_of(roce->source, roce->destination.gid);
+    uint32_t first = smcr_observed_find(points->path_numbers, hosts);
+    uint32_t number = find_path(points, first, is_here, network, point);
+
+    number = number ? number : find_path(points, first, is_open, network, point);
+    return number ? smcr_observed_find(points->flow_numbers, smcr_observed_mix(ends, number - 1))
+                  : 0;
+}
+
+/* The packet is kept, and compared with undamaged packets in the end (damaged.c). It does not get
+ * into the hash table: no later packet is a copy of it. */
+bool
+smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet)
+{
+    uint32_t point = smcr_observed_point(points, &packet->place, packet->when.time);
+    uint64_t ends = ends_of(packet->roce), identity = identity_of(packet->roce, ends);
+    bool is_copy = is_damaged_copy(points, identity, point);
+    uint32_t flow = known_flow_of(points, packet->roce, ends, point);
+
+    if (!flow || !is_kept(points, packet, point))
+        return is_copy;
+    smcr_observed_t *observed = append(points, packet);
+    observed->flow = flow - 1;
+    observed->point = (uint8_t)point;
+    observed->identity = identity;
+    observed->is_copy = is_copy;
+    observed->is_damaged = points->has_damaged = true;
+    return is_copy;
+}
+
+/* smcr_points_take() keeps one packet of a frame at most, and may have kept none of this frame. A
+ * damaged packet proves nothing about its flow. */
 void
 smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source)
 {
-    if (!points->count || points->observed[points->count].frame != frame)
-        return;
-    smcr_observed_flow_t *flow = &points->flows[points->observed[points->count].flow];
+    const smcr_observed_t *last = points->count ? &points->observed[points->count] : NULL;
 
+    if (!last || last->frame != frame || last->is_damaged)
+        return;
+    smcr_observed_flow_t *flow = &points->flows[last->flow];
     flow->is_known = true;
     points->paths[flow->path].is_known = true;
     if (source)

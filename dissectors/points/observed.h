@@ -24,6 +24,7 @@ typedef struct {
                            number of sequence numbers, of the bytes of the part, SYN and FIN */
     uint32_t segment;   /* index of the TCP segment (smcr_points.segments), of which this is a part;
                            0 for RoCE */
+    uint16_t ip_id;     /* identification of IPv4; 0: not known, or IPv6. Not set for TCP */
     uint8_t point;      /* index of the capture point */
     uint8_t opcode;     /* opcode of the BTH */
     uint8_t syndrome;   /* syndrome of the AETH; set if `has_aeth` */
@@ -33,6 +34,7 @@ typedef struct {
     bool asks_ack : 1;  /* the packet asks for an acknowledgement */
     bool was_fragmented : 1; /* the packet came in IP fragments */
     bool is_copy : 1;   /* smcr_points_take() has returned true for the packet */
+    bool is_damaged : 1; /* the ICRC of the packet is wrong, so any other value may be wrong, too */
 } smcr_observed_t;
 
 /* A TCP segment at a capture point. */
@@ -136,6 +138,7 @@ struct smcr_points {
     smcr_observed_damaged_t damaged[SMCR_POINTS_DAMAGED]; /* the last packets with a wrong ICRC; the
                                                              oldest one is overwritten next */
     uint32_t damaged_count;     /* number of these packets, also of those overwritten since */
+    bool has_damaged;           /* `observed` has a packet with a wrong ICRC */
     uint32_t compared;          /* `count` at the last comparison */
     struct smcr_compared *result; /* result of the last comparison; NULL: none */
 };

@@ -43,6 +43,14 @@ typedef struct {
 #define SMCR_POINTS_TCP_RST 0x04
 #define SMCR_POINTS_TCP_ACK 0x10
 
+/* Whether a TCP checksum is right. */
+enum {
+    SMCR_POINTS_CHECKSUM_UNKNOWN, /* not known: the segment is truncated, or an adapter computes the
+                                     checksum after the capture */
+    SMCR_POINTS_CHECKSUM_RIGHT,
+    SMCR_POINTS_CHECKSUM_WRONG, /* the receiver discards the segment */
+};
+
 /* The header of a TCP segment. All numbers are in host byte order. */
 typedef struct {
     uint32_t seq;     /* sequence number of the first byte, or of the SYN */
@@ -57,6 +65,7 @@ typedef struct {
     int32_t ip_id;    /* identification of IPv4; 0 or negative: not known, or IPv6 */
     uint32_t options; /* hash of the options of a SYN or SYN-ACK; 0: another segment */
     uint16_t window;  /* window */
+    uint8_t checksum; /* whether the checksum is right, SMCR_POINTS_CHECKSUM_... */
     uint8_t flags;    /* the lower 8 flags: SMCR_POINTS_TCP_... */
     uint8_t traffic_class; /* traffic class of the IP header: DSCP and ECN */
     uint8_t hop_limit; /* TTL or hop limit of the IP header */
@@ -146,8 +155,8 @@ smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, ui
 bool smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet);
 
 /* Takes a packet with a wrong ICRC, in the order of the file. Returns true if another point has
- * shown the same damaged packet before. Such packets are not compared otherwise: any byte of them
- * may be wrong, and no two of them are alike unless they are one transmission. */
+ * shown the same damaged packet before. Any byte of such a packet may be wrong. So it is compared
+ * with packets that its own point does not have, and it proves nothing else about its flow. */
 bool smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet);
 
 /* Notes that the flow of the last packet is analysed. Does nothing if the last packet that

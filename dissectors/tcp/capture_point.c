@@ -5,8 +5,10 @@
 
 #include "tcp.h"
 
+#include <epan/ipproto.h>
+
 /* Offsets in the header of TCP (RFC 9293, 3.1), bytes. */
-enum { SOURCE_PORT = 0, SEQUENCE = 4, ACKNOWLEDGED = 8, LENGTH = 12, FLAGS = 13, WINDOW = 14 };
+enum { SEQUENCE = 4, ACKNOWLEDGED = 8, LENGTH = 12, FLAGS = 13, WINDOW = 14, CHECKSUM = 16 };
 
 #define OPTION_SACK 5 /* kind of the option with SACK blocks (RFC 2018, 3) */
 #define SACK_BLOCK 8  /* length of a SACK block, bytes */
@@ -65,6 +67,53 @@ read_ip(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
     tcp->hop_limit = ip.hop_limit;
 }
 
+/* ---- the checksum ---- */
+
+/* Returns the sum `sum` with the bytes added: as numbers of 32 bits in network byte order, the last
+ * one filled up with zeros. If it is folded to 16 bits, it is that of numbers of 16 bits (RFC 1071,
+ * 2). */
+static uint64_t
+add_bytes(uint64_t sum, const uint8_t *bytes, uint32_t length)
+{
+    uint8_t rest[4] = {0};
+    uint32_t whole = length & ~UINT32_C(3);
+
+    for (uint32_t i = 0; i < whole; i += 4)
+        sum += smcr_wire_number32(bytes + i);
+    if (whole < length)
+        memcpy(rest, bytes + whole, length - whole);
+    return sum + smcr_wire_number32(rest);
+}
+
+/* Returns the one's complement sum of 16 bits (RFC 1071). */
+static uint16_t
+folded(uint64_t sum)
+{
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)sum;
+}
+
+/* Returns whether the checksum of the segment is right (RFC 9293, 3.1), SMCR_POINTS_CHECKSUM_...
+ * The kernel writes the sum of the pseudo-header alone into a segment whose checksum an adapter is
+ * to compute, and into one that it has merged of several; others write 0. */
+static uint8_t
+checksum_of(smcr_host_bytes_t segment, uint32_t reported, const packet_info *pinfo)
+{
+    uint64_t around = IP_PROTO_TCP + (uint64_t)reported;
+    uint16_t own = smcr_wire_number16(segment.bytes + CHECKSUM);
+
+    if (segment.length < reported || pinfo->fragmented)
+        return SMCR_POINTS_CHECKSUM_UNKNOWN;
+    around = add_bytes(around, pinfo->src.data, (uint32_t)pinfo->src.len);
+    around = add_bytes(around, pinfo->dst.data, (uint32_t)pinfo->dst.len);
+    if (!own || own == folded(around))
+        return SMCR_POINTS_CHECKSUM_UNKNOWN;
+    return folded(add_bytes(around, segment.bytes, reported)) == UINT16_MAX
+               ? SMCR_POINTS_CHECKSUM_RIGHT
+               : SMCR_POINTS_CHECKSUM_WRONG;
+}
+
 /* Reads the TCP header at the beginning of `tvb`. Returns false if it was not captured whole, or if
  * its length is impossible. */
 static bool
@@ -83,6 +132,7 @@ read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
         .length = reported - header,
         .flags = bytes.bytes[FLAGS],
         .window = smcr_wire_number16(bytes.bytes + WINDOW),
+        .checksum = checksum_of(bytes, reported, pinfo),
     };
     const uint8_t *options = bytes.bytes + SMCR_HOST_TCP_HEADER;
     unsigned length = header - SMCR_HOST_TCP_HEADER;

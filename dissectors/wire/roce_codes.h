@@ -209,7 +209,8 @@ enum smcr_cause {
     ROW(SMCR_VERDICT_DELAYED, 8, "delayed since the point before") \
     ROW(SMCR_VERDICT_UNDECIDED, 9, "undecided: lost or not captured") \
     ROW(SMCR_VERDICT_FRAGMENTED, 10, "fragmented since the point before") \
-    ROW(SMCR_VERDICT_OPTIONS, 11, "TCP options changed since the point before")
+    ROW(SMCR_VERDICT_OPTIONS, 11, "TCP options changed since the point before") \
+    ROW(SMCR_VERDICT_DAMAGED, 12, "damaged since the point before")
 enum smcr_verdict {
     SMCR_VERDICT_AT_ALL = 0,
     SMCR_VERDICTS(SMCR_WIRE_ENUM_ROW)

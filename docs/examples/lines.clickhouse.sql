@@ -237,13 +237,14 @@ CREATE TABLE smcr_lines
         `lost_after` Nullable(UInt64), `unanswered` Nullable(UInt64), `not_captured_from` Nullable(UInt64),
         `not_captured_to` Nullable(UInt64), `reordered` Nullable(UInt64), `marked_ce` Nullable(UInt64), `dscp_changed`
         Nullable(UInt64), `delayed` Nullable(UInt64), `fragmented` Nullable(UInt64), `options_changed`
-        Nullable(UInt64), `undecided` Nullable(UInt64), `lost_time` Nullable(DateTime64(9, 'UTC')), `lost_after_time`
-        Nullable(DateTime64(9, 'UTC')), `not_captured_time` Nullable(DateTime64(9, 'UTC')), `reordered_time`
-        Nullable(DateTime64(9, 'UTC')), `marked_time` Nullable(DateTime64(9, 'UTC')), `options_time`
-        Nullable(DateTime64(9, 'UTC')), `delay` Tuple(`min_s` Nullable(Float64), `median_s` Nullable(Float64), `p99_s`
-        Nullable(Float64), `error_s` Nullable(Float64)), `clock` Tuple(`offset_s` Nullable(Float64), `offset_least_s`
-        Nullable(Float64), `offset_most_s` Nullable(Float64), `drift_least_ppm` Nullable(Float64), `drift_most_ppm`
-        Nullable(Float64)), `clocks_agree` Nullable(Bool), `same_capture` Nullable(Bool)),
+        Nullable(UInt64), `damaged` Nullable(UInt64), `undecided` Nullable(UInt64), `lost_time` Nullable(DateTime64(9,
+        'UTC')), `lost_after_time` Nullable(DateTime64(9, 'UTC')), `not_captured_time` Nullable(DateTime64(9, 'UTC')),
+        `reordered_time` Nullable(DateTime64(9, 'UTC')), `marked_time` Nullable(DateTime64(9, 'UTC')), `options_time`
+        Nullable(DateTime64(9, 'UTC')), `damaged_time` Nullable(DateTime64(9, 'UTC')), `delay` Tuple(`min_s`
+        Nullable(Float64), `median_s` Nullable(Float64), `p99_s` Nullable(Float64), `error_s` Nullable(Float64)),
+        `clock` Tuple(`offset_s` Nullable(Float64), `offset_least_s` Nullable(Float64), `offset_most_s`
+        Nullable(Float64), `drift_least_ppm` Nullable(Float64), `drift_most_ppm` Nullable(Float64)), `clocks_agree`
+        Nullable(Bool), `same_capture` Nullable(Bool)),
     capture Tuple(`frames` Nullable(UInt64), `bytes` Nullable(UInt64), `first_time` Nullable(DateTime64(9, 'UTC')),
         `last_time` Nullable(DateTime64(9, 'UTC')), `cut_frames` Nullable(UInt64), `roce_frames` Nullable(UInt64),
         `point_copies` Nullable(UInt64), `flows_not_counted` Nullable(UInt64), `passes` Nullable(UInt64), `filter`

@@ -334,11 +334,12 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         VARCHAR, "transport" VARCHAR, "packets" UBIGINT, "at_both" UBIGINT, "lost" UBIGINT, "lost_inferred" UBIGINT,
         "lost_after" UBIGINT, "unanswered" UBIGINT, "not_captured_from" UBIGINT, "not_captured_to" UBIGINT,
         "reordered" UBIGINT, "marked_ce" UBIGINT, "dscp_changed" UBIGINT, "delayed" UBIGINT, "fragmented" UBIGINT,
-        "options_changed" UBIGINT, "undecided" UBIGINT, "lost_time" DECIMAL(20, 9), "lost_after_time" DECIMAL(20, 9),
-        "not_captured_time" DECIMAL(20, 9), "reordered_time" DECIMAL(20, 9), "marked_time" DECIMAL(20, 9),
-        "options_time" DECIMAL(20, 9), "delay" STRUCT("min_s" DOUBLE, "median_s" DOUBLE, "p99_s" DOUBLE, "error_s"
-        DOUBLE), "clock" STRUCT("offset_s" DOUBLE, "offset_least_s" DOUBLE, "offset_most_s" DOUBLE, "drift_least_ppm"
-        DOUBLE, "drift_most_ppm" DOUBLE), "clocks_agree" BOOLEAN, "same_capture" BOOLEAN)',
+        "options_changed" UBIGINT, "damaged" UBIGINT, "undecided" UBIGINT, "lost_time" DECIMAL(20, 9),
+        "lost_after_time" DECIMAL(20, 9), "not_captured_time" DECIMAL(20, 9), "reordered_time" DECIMAL(20, 9),
+        "marked_time" DECIMAL(20, 9), "options_time" DECIMAL(20, 9), "damaged_time" DECIMAL(20, 9), "delay"
+        STRUCT("min_s" DOUBLE, "median_s" DOUBLE, "p99_s" DOUBLE, "error_s" DOUBLE), "clock" STRUCT("offset_s" DOUBLE,
+        "offset_least_s" DOUBLE, "offset_most_s" DOUBLE, "drift_least_ppm" DOUBLE, "drift_most_ppm" DOUBLE),
+        "clocks_agree" BOOLEAN, "same_capture" BOOLEAN)',
     capture: 'STRUCT("frames" UBIGINT, "bytes" UBIGINT, "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9),
         "cut_frames" UBIGINT, "roce_frames" UBIGINT, "point_copies" UBIGINT, "flows_not_counted" UBIGINT, "passes"
         UBIGINT, "filter" VARCHAR, "wireshark" VARCHAR, "plugin" VARCHAR, "smcr_roce" BOOLEAN, "check_icrc" BOOLEAN,

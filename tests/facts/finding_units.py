@@ -190,6 +190,7 @@ UNITS = {
     "sprayed": Something(),
     "pause": A_FRAME,
     "lost_between": A_FRAME,
+    "damaged_between": A_FRAME,
     "lost_after": A_FRAME,
     "reordered_between": A_FRAME,
     "marked_between": A_FRAME,

@@ -215,6 +215,18 @@ def tcp(data):
     return Tcp(data[26:30], data[30:34], ports, seq, data[header:end], header)
 
 
+def with_checksum(data):
+    """The frame with the TCP checksum that it ought to have."""
+    ip, end = 14 + 4 * (data[14] & 15), 14 + struct.unpack_from(">H", data, 16)[0]
+    segment = data[ip : ip + 16] + bytes(2) + data[ip + 18 : end]
+    summed = data[26:34] + struct.pack(">HH", TCP, len(segment)) + segment
+    summed += bytes(len(summed) % 2)
+    total = sum(struct.unpack(f">{len(summed) // 2}H", summed))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return data[: ip + 16] + struct.pack(">H", total ^ 0xFFFF) + data[ip + 18 :]
+
+
 def with_segment(data, ip_id, begin, end):
     """The frame with another identification, and of its segment the bytes `begin` to `end`."""
     segment, ip = tcp(data), 14 + 4 * (data[14] & 15)

@@ -30,8 +30,10 @@ from points_reader import (
     tagged,
     tcp,
     translated,
+    with_checksum,
     with_class,
     with_segment,
+    with_total,
     without_syns,
     without_timestamps,
     write,
@@ -40,6 +42,7 @@ from points_simulator import (
     AFTER,
     BEFORE,
     BETWEEN,
+    HOP,
     HOSTS,
     SEQUENCE_ERROR,
     Path,
@@ -62,7 +65,7 @@ SAMPLE = (
 PACKETS_LEAST, PACKETS_MOST = 20, 20_000  # packets of RoCE in the captures that are taken
 LOST, LOST_AFTER, UNANSWERED, NOT_CAPTURED, REORDERED = 1, 2, 3, 4, 5
 SECOND = 10**9
-MARKED, DSCP, DELAYED, UNDECIDED, FRAGMENTED = 6, 7, 8, 9, 10
+MARKED, DSCP, DELAYED, UNDECIDED, FRAGMENTED, DAMAGED = 6, 7, 8, 9, 10, 12
 DELAY, JITTER, HELD, MIRRORED = 40_000, 20_000, 4_000_000, 50_000  # nanoseconds
 OFFSET, PPM = 2_500_000, 100
 
@@ -157,10 +160,10 @@ def pair(scratch):
     return make
 
 
-def verdicts(tshark, path):
+def verdicts(tshark, path, *options):
     """{frame: verdict}"""
     printed = tshark.run(
-        *("-2", "-r", path, "-o", "smcr.roce:TRUE", "-Y", "smcr.point.verdict"),
+        *("-2", "-r", path, "-o", "smcr.roce:TRUE", *options, "-Y", "smcr.point.verdict"),
         *("-T", "fields", "-e", "frame.number", "-e", "smcr.point.verdict"),
     )
     return {int(a): int(b) for a, b in map(str.split, printed.splitlines())}
@@ -372,14 +375,40 @@ def test_headers_that_change(tshark, scratch):
 CHECKED = ("-o", "smcr.check_icrc:TRUE")
 
 
-def damaged_between(packets):
+def is_damaged(data):
+    return key(data) is not None and mutants.with_icrc(data) != data
+
+
+def psn_spoiled(data):
+    """The frame with another PSN, and so with other headers than the point before."""
+    return data[:53] + bytes([data[53] ^ 0x40]) + data[54:]
+
+
+def without_id(data):
+    """The frame with an IPv4 identification of 0, and an ICRC that is right if it was."""
+    if not key(data):
+        return data
+    made = data[:18] + bytes(2) + data[20:]
+    made = with_total(made, *struct.unpack_from(">HxxH", made, 16)) + made[34:]
+    whole = mutants.with_icrc(made)
+    return with_wrong_icrc(whole) if is_damaged(data) else whole
+
+
+def with_wrong_icrc(data):
+    """The frame with a wrong ICRC."""
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def damaged_between(packets, spoil=bytes):
     """Frames of a capture whose packets with a wrong ICRC were damaged between two points: the
-    first one of their way has them with a right one."""
+    first one of their way has them with a right one. `spoil` damages them further."""
 
     def repaired(data, is_first):
         headers = key(data)
         on_its_way = headers and (headers.source < headers.target) == is_first
-        return mutants.with_icrc(data) if on_its_way else data
+        if on_its_way:
+            return mutants.with_icrc(data)
+        return spoil(data) if is_damaged(data) else data
 
     yield from first_point(each._replace(data=repaired(each.data, True)) for each in packets)
     yield from second_point(packets, lambda number, headers, data: [repaired(data, False)])
@@ -391,15 +420,27 @@ def test_packets_that_are_damaged(tshark, scratch):
     packets = read(TOP / "captures" / "roce" / "icrc-wrong.pcapng.gz")
     made = sorted(damaged_between(packets), key=lambda each: each.time)
     path = write(scratch / "damaged.pcapng", made, ["one", "two"])
-    ends = {"lost_between": "have a wrong ICRC", "lost_after": " or damaged (-o smcr.check_icrc:"}
-    for kind, options in (("lost_after", ()), ("lost_between", CHECKED)):
+    ends = {
+        "damaged_between": "the ICRC is right",
+        "lost_after": " or damaged (-o smcr.check_icrc:",
+    }
+    for kind, options in (("lost_after", ()), ("damaged_between", CHECKED)):
         run = ("-2", "-q", "-r", path, "-o", "smcr.roce:TRUE", *options, "-z", "smcr,json")
         report = json.loads(tshark.run(*run))
         found = [each for each in report["findings"] if each["kind"] in ends]
         assert [(each["kind"], each["count"]) for each in found] == [(kind, 15), (kind, 10)]
         assert all(ends[kind] in each["text"] for each in found)
-        assert sum(way["lost"] for way in report["points"]) == 25 * bool(options)
-        assert not any(way["undecided"] for way in report["points"])
+        assert sum(way["damaged"] for way in report["points"]) == 25 * bool(options)
+        assert not any(way["undecided"] or way["lost"] for way in report["points"])
+    anonymous = [each._replace(data=without_id(each.data)) for each in packets]
+    for number, each in enumerate((made, damaged_between(packets, psn_spoiled), anonymous)):
+        here = damaged_between(anonymous) if each is anonymous else each
+        here = sorted(here, key=lambda packet: packet.time)
+        path = write(scratch / f"damaged-{number}.pcapng", here, ["one", "two"])
+        wrong = {at + 1 for at, each in enumerate(here) if is_damaged(each.data)}
+        told = verdicts(tshark, path, *CHECKED)
+        assert {at for at, verdict in told.items() if verdict == DAMAGED} == wrong
+        assert len(wrong) == 25 and LOST not in told.values()
     made = sorted(both_points(packets), key=lambda each: each.time)
     path = write(scratch / "damaged-before.pcapng", made, list("abcd"))
     run = ("-2", "-q", "-r", path, "-o", "smcr.roce:TRUE", *CHECKED, "-z", "smcr,json")
@@ -929,6 +970,41 @@ def test_simulated_tcp(tshark, scratch):
                 least, most = (ways[0]["clock"][f"offset_{one}_s"] for one in ("least", "most"))
                 assert len(ways) == 2 and least <= 0 <= most
                 assert sum(way["lost"] for way in ways) == sum(each[3] == LOST for each in found)
+
+
+def spoiled(packet, at):
+    """The packet as the second point has it, with a bit that is wrong."""
+    data = packet.data[:at] + bytes([packet.data[at] ^ 16]) + packet.data[at + 1 :]
+    return packet._replace(data=data, time=packet.time + HOP, interface=1 - packet.interface)
+
+
+def test_damaged_segments(tshark, scratch):
+    """TCP segments are damaged between the points: in their data or, without data, in their window.
+    The points show the first kind as damaged; the second kind have other headers at the second
+    point, and the first point is not said to miss them. Adapters that compute no checksum before
+    the capture, and hosts that merge segments, damage nothing."""
+    path = Connection(TcpPlan(lost=(0, 0.02, 0)), 60, 1).run()
+    frames = [
+        (each, packet._replace(data=with_checksum(packet.data))) for each, packet in path.frames
+    ]
+    damaged = [(each, packet) for each, packet in frames if path.fates[each] == BETWEEN]
+    has_data = [each for each, packet in damaged if tcp(packet.data).data]
+    more = [
+        ((each, "damaged"), spoiled(packet, len(packet.data) - 1 if each in has_data else 49))
+        for each, packet in damaged
+    ]
+    told, _ = tcp_told(tshark, scratch, frames + more)
+    assert {each for each, verdict in told.items() if verdict == DAMAGED} == {
+        (each, "damaged") for each in has_data
+    }
+    assert len(has_data) > 5 and set(told.values()) <= {LOST, REORDERED, UNDECIDED, DAMAGED}
+    partial = [
+        (each, packet._replace(data=packet.data[:50] + bytes(2) + packet.data[52:]))
+        if packet.interface
+        else (each, packet)
+        for each, packet in frames
+    ]
+    assert DAMAGED not in tcp_told(tshark, scratch, partial)[0].values()
 
 
 def of_port(data, port):

@@ -34,6 +34,8 @@ typedef struct {
     bool marked;    /* point B has it with CE */
     bool reclassed; /* point B has it with another DSCP */
     bool divided;   /* point B has it in IP fragments */
+    bool damaged;   /* point B has it with a wrong ICRC */
+    bool spoiled;   /* point B has it with a wrong ICRC and another opcode */
     bool unasked;   /* a SEND that asks for no acknowledgement */
     bool same_id;   /* its IPv4 identification is that of the step before */
 } step_t;
@@ -119,6 +121,22 @@ static const points_case_t cases[] = {
      {{SEND, 0, .reclassed = true, .verdict = SMCR_VERDICT_DSCP_CHANGED}, {ACK, 0, .after = 3}}},
     {"fragmented",
      {{SEND, 0, .divided = true, .verdict = SMCR_VERDICT_FRAGMENTED}, {ACK, 0, .after = 3}}},
+    {"damaged, timeout",
+     {{SEND, 0, .damaged = true, .verdict = SMCR_VERDICT_DAMAGED}, {SEND, 0, .after = 300},
+      {ACK, 0, .after = 3}}},
+    {"damaged, NAK",
+     {{SEND, 0, .damaged = true, .verdict = SMCR_VERDICT_DAMAGED}, {SEND, 1},
+      {NAK, 0, .after = 3}, {SEND, 0, .after = 2}, {SEND, 1}, {ACK, 1, .after = 3}}},
+    {"damaged, no answer", {{SEND, 0, .damaged = true, .verdict = SMCR_VERDICT_DAMAGED}}},
+    {"damaged with its headers",
+     {{SEND, 0, .spoiled = true, .verdict = SMCR_VERDICT_DAMAGED}, {SEND, 0, .after = 300},
+      {ACK, 0, .after = 3}}},
+    {"damaged, and its retransmission, with equal identifications",
+     {{SEND, 0, .damaged = true, .verdict = SMCR_VERDICT_DAMAGED},
+      {SEND, 0, .damaged = true, .verdict = SMCR_VERDICT_DAMAGED, .after = 300, .same_id = true},
+      {SEND, 0, .after = 300, .same_id = true}, {ACK, 0, .after = 3}}},
+    {"a wrong ICRC of a packet that was acknowledged",
+     {{SEND, 0, .damaged = true}, {ACK, 0, .after = 3}}},
     {"delayed", {{SEND, 0, .verdict = SMCR_VERDICT_DELAYED, .late = 4}, {ACK, 0, .after = 9}}},
     {"equal PSNs after a wrap",
      {{SEND, 0, ONLY_A, SMCR_VERDICT_NOT_CAPTURED}, {ACK, 0, .after = 3},
@@ -199,6 +217,8 @@ add_step(scene_t *scene, const step_t *step, uint64_t time, unsigned number)
         packet->roce.traffic_class = is_far && step->marked ? CE : 2;
         packet->roce.traffic_class |= is_far && step->reclassed ? OTHER_DSCP : 0;
         packet->roce.was_fragmented = is_far && step->divided;
+        packet->roce.has_bad_icrc = is_far && (step->damaged || step->spoiled);
+        packet->roce.opcode ^= is_far && step->spoiled ? 1 : 0;
     }
 }
 
@@ -218,7 +238,10 @@ take_all(scene_t *scene)
     for (unsigned i = 0; i < scene->count; i++) {
         smcr_points_packet_t packet = {{i + 1, scene->packets[i].time},
                                        scene->packets[i].place, &scene->packets[i].roce};
-        smcr_points_take(scene->points, &packet);
+        if (scene->packets[i].roce.has_bad_icrc)
+            smcr_points_take_damaged(scene->points, &packet);
+        else
+            smcr_points_take(scene->points, &packet);
         uint32_t qpn = scene->packets[i].roce.destination.qpn;
         smcr_points_know(scene->points, i + 1, qpn < 1235 ? qpn + 1218 : qpn - 1218);
     }

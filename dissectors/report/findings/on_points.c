@@ -19,6 +19,7 @@ static const char *const after_filters[] = {
 static const char *const not_captured_filters[] = VERDICT_FILTERS("4");
 static const char *const reordered_filters[] = VERDICT_FILTERS("5");
 static const char *const marked_filters[] = VERDICT_FILTERS("6");
+static const char *const damaged_filters[] = VERDICT_FILTERS("12");
 
 /* Whether the way is of TCP segments; false: of RoCE packets. */
 static bool
@@ -81,9 +82,10 @@ vanishing(const smcr_finder_t *finder, const smcr_entry_way_t *way)
                               smcr_words_things(finder->scope, all, lost));
 }
 
-/* Returns the number of packets of the direction of the way that are captured with a wrong ICRC: a
- * packet that was damaged between the points is lost there, and the second point may have it like
- * that. Returns "; 3 packets of this direction have a wrong ICRC"; "": none is known. */
+/* Returns the number of packets of the direction of the way that are captured with a wrong ICRC,
+ * and are not known to be damaged between the two points: if the headers of a lost packet are
+ * damaged, no value shows that it is the same packet. Returns "; 3 packets of this direction have a
+ * wrong ICRC"; "": none is known. */
 static const char *
 damaged_text(const smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
@@ -95,8 +97,9 @@ damaged_text(const smcr_finder_t *finder, const smcr_entry_way_t *way)
         if (flow->icrc && g_strcmp0(flow->src, way->src) == 0 &&
             g_strcmp0(flow->dst, way->dst) == 0)
             bad += smcr_figure_or_zero(flow->icrc->bad);
-    if (!bad)
+    if (bad <= way->damaged)
         return "";
+    bad -= way->damaged;
     return wmem_strdup_printf(finder->scope, "; %s of this direction %s a wrong ICRC",
                               smcr_words_things(finder->scope, bad, "packet"),
                               bad == 1 ? "has" : "have");
@@ -113,6 +116,23 @@ find_between(smcr_finder_t *finder, const smcr_entry_way_t *way)
 
     smcr_finder_add(finder, &facts, "%s between %s and %s, %s%s", vanishing(finder, way),
                     way->from, way->to, hosts_of(finder, way), damaged_text(finder, way));
+}
+
+/* Finding: packets were damaged between two capture points. */
+static void
+find_damaged(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_DAMAGED_BETWEEN,
+                                 .count = way->damaged,
+                                 .when = way->damaged_frame,
+                                 .filter = damaged_filters[is_of_tcp(way)]};
+
+    smcr_finder_add(finder, &facts,
+                    "%s of %s damaged between %s and %s, %s: the %s is right at the first, wrong "
+                    "at the second",
+                    smcr_words_number(finder->scope, facts.count),
+                    packets_of(finder, way, way->packets), way->from, way->to,
+                    hosts_of(finder, way), is_of_tcp(way) ? "TCP checksum" : "ICRC");
 }
 
 /* Finding: the last capture point has packets that their receiver did not get, or got out of order.
@@ -255,6 +275,7 @@ smcr_finding_on_points(smcr_finder_t *finder)
 {
     SMCR_FIGURE_EACH(way, way, finder->report->points) {
         find_between(finder, way);
+        find_damaged(finder, way);
         find_after(finder, way);
         find_not_captured(finder, way);
         find_reordered(finder, way);

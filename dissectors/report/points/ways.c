@@ -111,6 +111,7 @@ fill_counts(smcr_entry_way_t *entry, const smcr_points_way_t *way)
     entry->delayed = way->verdicts[SMCR_VERDICT_DELAYED];
     entry->fragmented = way->verdicts[SMCR_VERDICT_FRAGMENTED];
     entry->options_changed = way->verdicts[SMCR_VERDICT_OPTIONS];
+    entry->damaged = way->verdicts[SMCR_VERDICT_DAMAGED];
     entry->undecided = way->verdicts[SMCR_VERDICT_UNDECIDED];
     entry->lost_frame = way->first[SMCR_VERDICT_LOST];
     entry->lost_after_frame = way->first[SMCR_VERDICT_LOST_AFTER].frame
@@ -120,6 +121,7 @@ fill_counts(smcr_entry_way_t *entry, const smcr_points_way_t *way)
     entry->reordered_frame = way->first[SMCR_VERDICT_REORDERED];
     entry->marked_frame = way->first[SMCR_VERDICT_MARKED];
     entry->options_frame = way->first[SMCR_VERDICT_OPTIONS];
+    entry->damaged_frame = way->first[SMCR_VERDICT_DAMAGED];
 }
 
 /* Whether the time, in nanoseconds, is 0 as far as the resolution of time stamps shows. */
@@ -129,16 +131,25 @@ is_nothing(int64_t time)
     return time >= -RESOLUTION && time <= RESOLUTION;
 }
 
+/* Whether a packet of the way was changed between the points. */
+static bool
+has_changed(const smcr_points_way_t *way)
+{
+    static const enum smcr_verdict changes[] = {SMCR_VERDICT_MARKED, SMCR_VERDICT_DSCP_CHANGED,
+                                                SMCR_VERDICT_FRAGMENTED, SMCR_VERDICT_OPTIONS,
+                                                SMCR_VERDICT_DAMAGED};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(changes); i++)
+        if (way->verdicts[changes[i]])
+            return true;
+    return false;
+}
+
 /* Whether both points show all packets of the way, unchanged and at the same times. */
 static bool
 is_same_way(const smcr_points_way_t *way)
 {
-    bool is_unchanged = !way->verdicts[SMCR_VERDICT_MARKED] &&
-                        !way->verdicts[SMCR_VERDICT_DSCP_CHANGED] &&
-                        !way->verdicts[SMCR_VERDICT_FRAGMENTED] &&
-                        !way->verdicts[SMCR_VERDICT_OPTIONS];
-
-    return is_unchanged && way->packets == way->at_both && is_nothing(way->delay.least) &&
+    return !has_changed(way) && way->packets == way->at_both && is_nothing(way->delay.least) &&
            is_nothing(way->delay.most);
 }
 

@@ -64,6 +64,7 @@ longest_usual_delay(const smcr_entry_way_t *way)
     X(COUNT, "Packets", NULL, 8, way->packets)                                                     \
     X(COUNT, "At both", NULL, 8, way->at_both)                                                     \
     X(COUNT, "Lost between", NULL, 0, way->lost)                                                   \
+    X(COUNT, "Damaged", NULL, 0, way->damaged)                                                     \
     X(COUNT, "Lost after", NULL, 0, way->lost_after)                                               \
     X(COUNT, "Unanswered", NULL, 0, way->unanswered)                                               \
     X(COUNT, "Not captured", NULL, 0, way->not_captured_from + way->not_captured_to)               \
@@ -78,12 +79,14 @@ longest_usual_delay(const smcr_entry_way_t *way)
     X(SECONDS, "Delay p99 (s)", NULL, 0, nanoseconds(way->delay.p99_s))                            \
     X(SECONDS, "Delay ± (s)", NULL, 0, nanoseconds(way->delay.error_s))
 
-/* Makes a row for each way between two points. A way with more lost packets has a higher rank. */
+/* Makes a row for each way between two points. A way with more lost or damaged packets has a higher
+ * rank. */
 static void
 fill_points(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(way, way, taker->report->points)
-        SMCR_TABLE_ROW(taker, WAY, way->packets, way->lost + way->lost_after);
+        SMCR_TABLE_ROW(taker, WAY, way->packets,
+                       way->lost + way->damaged + way->lost_after);
 }
 
 /* Whether both points have one clock: the bounds of offset and drift are all 0. The bounds of an
