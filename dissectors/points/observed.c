@@ -585,10 +585,11 @@ note_refusal(smcr_observed_path_t *path, const smcr_points_packet_t *packet, boo
 static void
 note_turn(smcr_observed_path_t *path, uint32_t point)
 {
-    uint32_t last = path->last_point;
+    uint32_t last = path->last_point - 1U; /* set if the path has a last point */
 
-    path->turns[MIN(point, last)][MAX(point, last)] += path->preferred < SMCR_POINTS_MOST;
-    path->last_point = (uint8_t)point;
+    if (path->last_point && last != point)
+        path->turns[MIN(point, last)][MAX(point, last)]++;
+    path->last_point = (uint8_t)(point + 1);
 }
 
 /* Whether a packet that is equal to an earlier packet at another point is a copy, and not a

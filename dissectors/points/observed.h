@@ -84,7 +84,7 @@ typedef struct {
     uint32_t turns[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* as `shared`: how often the next packet of
                                                            the path came at the other one of the two
                                                            points */
-    uint8_t last_point; /* point of the last packet */
+    uint8_t last_point; /* point of the last packet, plus 1; 0: no packet so far */
     uint64_t refused[2]; /* by way of the NAK: time of the last NAK or RNR NAK, nanoseconds since
                             the epoch; 0: none */
 } smcr_observed_path_t;

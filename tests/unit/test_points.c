@@ -605,6 +605,44 @@ test_other_traffic(void)
     end(&scene);
 }
 
+/* Adds equal packets without an identification, the four of each burst first at the second point and
+ * then at the first one, 16 in all. Returns the number of segments. `last`: number of packets that
+ * the second point shows once more, after the others. */
+static uint32_t
+segments_in_turn(unsigned last)
+{
+    scene_t scene;
+    uint32_t count, frame = 1;
+
+    begin(&scene, NULL, 0);
+    smcr_ib_headers_t roce = headers_of(&scene, &(step_t){SEND, -1});
+    roce.source[SMCR_GID_LENGTH - 1] = 9; /* another path, so that the first point is known */
+    smcr_points_packet_t packet = {{frame, BEGIN}, {0}, &roce};
+    smcr_points_take(scene.points, &packet);
+    for (int i = 0; i < 32 + (int)last; i++) {
+        roce = headers_of(&scene, &(step_t){SEND, i < 32 ? i / 8 * 4 + i % 4 : i});
+        roce.ip_id = 0;
+        packet = (smcr_points_packet_t){{++frame, BEGIN + (uint64_t)i * 1000},
+                                        {i < 32 ? i / 4 % 2 == 0 : 1}, &roce};
+        smcr_points_take(scene.points, &packet);
+        smcr_points_know(scene.points, frame, 17);
+    }
+    smcr_points_compare(scene.points);
+    smcr_points_segments(scene.points, &count);
+    end(&scene);
+    return count;
+}
+
+/* Equal packets that nothing tells apart from retransmissions over another link: the two interfaces
+ * are points of one path if they show packets in turn, with eight changes. The first packet of the
+ * path is no change. */
+static void
+test_turns(void)
+{
+    g_assert_cmpuint(segments_in_turn(0), ==, 0); /* 7 changes */
+    g_assert_cmpuint(segments_in_turn(1), ==, 1);
+}
+
 /* Many equal packets do not make the search slow, and none is lost. */
 static void
 test_many_equal(void)
@@ -642,6 +680,7 @@ main(int argc, char **argv)
     g_test_add_func("/points/one direction", test_one_direction);
     g_test_add_func("/points/bond", test_bond);
     g_test_add_func("/points/one clock", test_one_clock);
+    g_test_add_func("/points/turns", test_turns);
     for (unsigned i = 0; i < G_N_ELEMENTS(network_cases); i++) {
         char *path = g_strdup_printf("/points/network/%s", network_cases[i].name);
         g_test_add_data_func(path, &network_cases[i], test_networks);
