@@ -768,6 +768,33 @@ def test_translated_connections(tshark, scratch, change):
     assert wrong == [] and count
 
 
+CLC_PROPOSAL = bytes.fromhex("e2d4c3d901")
+
+
+def with_equal_ports(data, own, peer):
+    """The frame of a TCP segment, with the port `peer` in the place of `own`."""
+    ports = [peer if data[at : at + 2] == own else data[at : at + 2] for at in (34, 36)]
+    return data[:34] + b"".join(ports) + data[38:] if tcp(data) else data
+
+
+def test_equal_ports_behind_nat(tshark, scratch):
+    """Client and server have the same port, and the capture begins with the CLC Accept: it is the
+    server that has another address after NAT."""
+    packets = read(next((TOP / "captures").glob("*/6.1-v2-c-three-conns.pcapng*")))
+    ports = min(ports for _, _, ports in offers(packets))
+    one = [each for each in packets if not tcp(each.data) or ports[:2] in tcp(each.data).ports]
+    for peer in (ports[:2], ports[2:]):
+        made = [
+            each._replace(interface=0, data=with_equal_ports(each.data, ports[:2], peer))
+            for each in without_syns(translated(one, OWN_PORT))
+            if not (tcp(each.data) and tcp(each.data).data.startswith(CLC_PROPOSAL))
+        ]
+        report = whole_report(tshark, write(scratch / "ports.pcapng", made, ["any"]))
+        found = [each for each in report["connections"] if each["translated_server"]]
+        assert [each["client"]["port"] for each in found] == [int.from_bytes(peer, "big")]
+        assert not any(each["translated_client"] for each in report["connections"])
+
+
 COUNTED = ("acked_bytes", "gaps", "gap_bytes")
 MISTAKEN = 0.02  # of the segments at both points: copies that look like what the peer has asked for
 

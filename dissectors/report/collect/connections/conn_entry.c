@@ -39,6 +39,19 @@ translated_end(const smcr_translation_ends_t *ends, unsigned at, wmem_allocator_
     return entry;
 }
 
+/* Whether `end` is the client of the connection. A port alone does not show this: both ends may have
+ * the same one. */
+static bool
+is_client(const smcr_translation_end_t *end, const smcr_conn_t *conn)
+{
+    address addr;
+    uint8_t gid[SMCR_GID_LENGTH];
+
+    smcr_endpoint_tcp_address(conn, 0, &addr);
+    smcr_endpoint_gid(&addr, gid);
+    return end->port == conn->port[0] && smcr_gid_is_same(end->gid, gid);
+}
+
 /* Fills in the ends after address translation, if the capture shows the connection there, too.
  * Nothing is filled in if it is not known which end is the client. */
 static void
@@ -49,8 +62,7 @@ fill_translated(smcr_entry_connection_t *entry, const smcr_conn_t *conn, wmem_al
 
     if (!ends || conn->roles_unknown)
         return;
-    bool is_from_client = ends->original[0].port == conn->port[0] &&
-                          ends->original[1].port == conn->port[1];
+    bool is_from_client = is_client(&ends->original[0], conn);
     entry->translated_client = translated_end(ends, !is_from_client, scope);
     entry->translated_server = translated_end(ends, is_from_client, scope);
 }
