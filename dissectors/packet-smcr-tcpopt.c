@@ -78,9 +78,12 @@ static int
 dissect_experiment(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     bool is_ours = is_enabled() && smcr_tcp_option_is_ours(tvb);
+    bool is_first_sign = is_ours && may_learn(pinfo) && !smcr_handshake_watches_segments();
 
     if (is_ours && may_learn(pinfo))
         smcr_tcp_option_learn(pinfo, data);
+    if (is_first_sign)
+        smcr_tcp_take_point_of_option(tvb, pinfo);
     int used = call_dissector_with_data(original[which], tvb, pinfo, tree, data);
     if (is_ours)
         smcr_tcp_option_show(tvb, pinfo, tree, data);

@@ -230,6 +230,12 @@ smcr_handshake_watch_segments(void)
     segments.is_wrapped = true;
 }
 
+bool
+smcr_handshake_watches_segments(void)
+{
+    return segments.is_wrapped;
+}
+
 /* Called before a file is dissected, for the first time or anew: puts TCP's dissector back in the
  * place of the wrapper. If all of TCP is compared, the wrapper stays or comes. */
 static void

@@ -37,6 +37,9 @@ void smcr_handshake_wrap(dissector_t wrapper);
  * on. Does nothing if it is there already. */
 void smcr_handshake_watch_segments(void);
 
+/* Whether the wrapper is in the place of TCP's dissector. */
+bool smcr_handshake_watches_segments(void);
+
 /* Calls TCP's dissector, as Wireshark would have without the wrapper. Returns its result. */
 int smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 

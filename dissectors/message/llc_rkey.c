@@ -146,8 +146,9 @@ rkey_room(const smcr_message_llc_t *message)
 static bool
 rkeys_are_zeroed(const smcr_message_llc_t *message)
 {
-    return message->v2 && message->response &&
-           !smcr_layout_has_bits(message->walk.tvb, DELETE_RKEYS_AT, message->end);
+    return message->v2 && message->response && message->end > DELETE_RKEYS_AT &&
+           !smcr_layout_has_bits(message->walk.tvb, DELETE_RKEYS_AT,
+                                 message->end - DELETE_RKEYS_AT);
 }
 
 /* Whether the message reports more RKeys as invalid than it has. Version 2 has a number of invalid

@@ -280,7 +280,11 @@ static int observer;
 
 /* Result of compare_frame(). COPY: an earlier frame of the capture has the same bytes as this
  * frame. FIRST_TIME: none has. */
-typedef enum { NOT_COMPARED, FIRST_TIME, COPY } novelty_t;
+typedef enum {
+    NOT_COMPARED, /* not compared yet: the message is the first of its frame */
+    FIRST_TIME,
+    COPY
+} novelty_t;
 
 /* State of the current frame. Lives as long as the packet. */
 typedef struct {

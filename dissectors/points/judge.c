@@ -1,7 +1,10 @@
 /* Judges what happened to each transmission between the capture points of its path. If a later
  * point has a transmission, or its receiver got it, then a point that does not have it did not
  * capture it. If its receiver did not get it, it was lost before the first point that does not have
- * it. fates.c finds out whether the receiver got it. SPDX-License-Identifier: GPL-2.0-or-later */
+ * it. fates.c finds out whether the receiver got it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
 
 #include "judge.h"
 
@@ -92,7 +95,8 @@ has_other_options(const smcr_judge_way_t *way, const smcr_judge_passage_t *passa
     const smcr_observed_segment_t *segments = way->chain->points->segments;
     uint32_t first = passage->from->segment, second = passage->to->segment;
 
-    return first && second && segments[first].tcp.options != segments[second].tcp.options;
+    return way->chain->points->is_tcp &&
+           segments[first].tcp.options != segments[second].tcp.options;
 }
 
 /* Judges how the headers of a packet were changed between the two points. The ECN codepoint of a

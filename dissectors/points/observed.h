@@ -22,8 +22,8 @@ typedef struct {
     uint32_t psn;       /* PSN, 24 bits. TCP: sequence number, of the first byte of the part */
     uint32_t fetched;   /* bytes that an RDMA READ asks for; 0: the packet is no READ request. TCP:
                            number of sequence numbers, of the bytes of the part, SYN and FIN */
-    uint32_t segment;   /* index of the TCP segment (smcr_points.segments), of which this is a part;
-                           0 for RoCE */
+    uint32_t segment;   /* index of the TCP segment (smcr_points.segments), of which this is a part,
+                           from 0; not used for RoCE */
     uint16_t ip_id;     /* identification of IPv4; 0: not known, or IPv6. Not set for TCP */
     uint8_t point;      /* index of the capture point */
     uint8_t opcode;     /* opcode of the BTH */

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include <epan/ipproto.h>
+
 #include "tcp.h"
 
 #include <epan/ipproto.h>
@@ -194,4 +196,22 @@ smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo)
     memcpy(segment.gid[0], ends[0].gid, SMCR_GID_LENGTH);
     memcpy(segment.gid[1], ends[1].gid, SMCR_GID_LENGTH);
     smcr_points_take_tcp(points, &segment);
+}
+
+/* A segment after extension headers of IPv6 is not found. */
+void
+smcr_tcp_take_point_of_option(tvbuff_t *option, packet_info *pinfo)
+{
+    tvbuff_t *source = tvb_get_ds_tvb(option);
+    smcr_host_ip_packet_t ip;
+
+    if (!smcr_state_points(smcr_capture_state()) ||
+        !smcr_host_ip_packet_before(smcr_host_bytes_of(source), (uint32_t)tvb_raw_offset(option),
+                                    &pinfo->net_src, &pinfo->net_dst, &ip))
+        return;
+    int header = (int)(ip.offset + ip.header_length);
+    int length = (int)ip.total_length - ip.header_length;
+
+    if (ip.next == IP_PROTO_TCP && length >= SMCR_HOST_TCP_HEADER)
+        smcr_tcp_take_point(tvb_new_subset_length(source, header, length), pinfo);
 }

@@ -179,6 +179,11 @@ typedef struct smcr_tcp_begun {
  * behind NAT. `tvb` begins with the TCP header. Called after TCP's dissector. */
 void smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo);
 
+/* First pass: does the same for the segment that has the TCP option `option`, of which this buffer
+ * has the bytes. It is for the segment that is the first sign of SMC in the file: TCP's dissector is
+ * wrapped from the next segment on. */
+void smcr_tcp_take_point_of_option(tvbuff_t *option, packet_info *pinfo);
+
 /* Shows the connection of a TCP segment if no other dissector has shown the connection, and a CLC
  * message in the segment that never becomes complete. Reports the segment to the listeners of the
  * tap. `tvb` begins with the TCP header. `annotated`: value of smcr_annotate_conns_shown() before

@@ -282,8 +282,8 @@ static const moment_case_t moment_cases[] = {
     {BIT(PEER_RETRANSMISSION) | BIT(MAYBE_ANSWER), BIT(FULL) | BIT(ANSWER),
      SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
-    /* Packets are missing, so it is not known what the writer does, or for what the writer
-     * waits. */
+    /* Packets are missing, or another reason of SMCR_INTERVAL_NOT_CAPTURED holds: it is not known
+     * what the writer does, or for what the writer waits. */
     {BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     /* The writer waits for space, and no unread data lie at the reader: the data, or the reader's
@@ -541,7 +541,8 @@ first_begin(const smcr_intervals_t *intervals)
     return first;
 }
 
-/* The settled pieces of the intervals. The first call allocates them. */
+/* Returns the settled pieces of the writer: its older time, whose division is final. The first call
+ * makes the object, without pieces. */
 static smcr_interval_settled_t *
 make_settled(smcr_intervals_t *intervals, wmem_allocator_t *scope)
 {

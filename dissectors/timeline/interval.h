@@ -52,9 +52,11 @@ typedef enum {
     /* A retransmission of either side that was certainly needed: no acknowledgement came before it.
      * SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT does not matter then. */
     SMCR_INTERVAL_RETRANSMISSION_PROVEN,
-    SMCR_INTERVAL_NOT_CAPTURED,   /* packets of the writer are missing: from the writer's last
-                                     packet before the missing ones to the packet from which on it
-                                     is known what the writer does */
+    /* It is not known what the writer does. Mostly its packets are missing: from its last packet
+     * before them to the packet from which on it is known again. Three other reasons: the capture
+     * is out of order, the meaning of a message is not known, or no acknowledgement shows when data
+     * arrived. */
+    SMCR_INTERVAL_NOT_CAPTURED,
     SMCR_INTERVAL_PEER_NOT_CAPTURED, /* packets of the reader are missing: from the reader's last
                                         packet before the missing ones to its first packet after
                                         them */

@@ -16,9 +16,9 @@
  * charged. The table `moment_cases` of interval.c has the rules. So no sum is kept while packets
  * come, and no sum has to be corrected.
  *
- * Time about which nothing is known is an interval, too. Example: SMCR_INTERVAL_NOT_CAPTURED lasts
- * from the last packet before missing packets to the packet from which on it is known what the
- * sender does.
+ * Time about which nothing is known is an interval, too. Example: where packets are missing,
+ * SMCR_INTERVAL_NOT_CAPTURED lasts from the last packet before them to the packet from which on it
+ * is known what the sender does.
  *
  *     packet of either side ---> writer.c: who does what
  *                                  |---> transfer.c, in_flight.c: data under way

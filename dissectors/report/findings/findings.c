@@ -38,8 +38,9 @@ compare(uint64_t one, uint64_t other)
  * 4. warnings come before notes, which rule 1 treats alike;
  * 5. the finding of the lower rank comes first;
  * 6. the finding that cost more time comes first;
- * 7. the finding that was made earlier comes first. Returns a negative number if `one` comes
- *    first. */
+ * 7. the finding that was made earlier comes first.
+ *
+ * Returns a negative number if `one` comes first. */
 static int
 compare_found(const void *one, const void *other)
 {

@@ -445,7 +445,7 @@ pool_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 /* Whether the client still wanted to use the connection that the server closed. There are two
  * signs: 1. The client wrote to the connection after the close. 2. The client closed the
  * connection, and then used other connections to the same server. The server had closed less than
- * half of these. */
+ * half of the open connections of the pool. */
 static bool
 is_missed(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

@@ -134,8 +134,9 @@ const char *smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server);
 
-/* Display filter of a connection: "smcr.stream == 3"; "tcp.stream == 3" if the former is not
- * known. */
+/* Display filter of a connection: "smcr.stream == 3"; "(smcr.stream == 3 || smcr.stream == 5)" if
+ * its RoCE packets have another number; "tcp.stream == 3" if it has no number of SMC-R; "smcr", all
+ * of SMC-R, if no number is known. */
 const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 

@@ -19,8 +19,8 @@ smcr_text_pad(GString *text, glong columns)
         g_string_append_c(text, ' ');
 }
 
-/* Returns how many bytes of the text fit into a line of `columns` characters. The line ends before
- * a space. If the text has no space there, the line ends within a word. */
+/* Returns how many bytes of the text fit into a line of `columns` characters, at least 1. The line
+ * ends before a space. If the text has no space there, the line ends within a word. */
 static size_t
 that_fits(const char *text, glong columns)
 {

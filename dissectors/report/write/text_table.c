@@ -212,8 +212,8 @@ write_cells(const columns_t *table, const char *const *cells)
 }
 
 /* Makes each column as wide as its widest cell. But the first column gets at most the space that
- * the other columns leave in a line. `lines`: texts of the cells, in row 0 the names of the
- * columns. */
+ * the other columns leave in a line, though at least the width of its name. `lines`: texts of the
+ * cells, in row 0 the names of the columns. */
 static void
 measure(columns_t *table, const char *(*lines)[ROWS_COLUMNS])
 {

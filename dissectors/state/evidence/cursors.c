@@ -78,7 +78,7 @@ typedef struct {
                        missing message may have been on another link: a frame before which this
                        message was sent */
     bool is_placed; /* the positions of all captured WRITEs after the last message are known */
-    bool is_whole;  /* no packet is missing after the last message */
+    bool is_whole;  /* no packet is missing after the last message, whose cursors are possible */
 } succession_t;
 
 /* The frame before which a missing CDC message of the sender may have been on another link, where

@@ -33,8 +33,8 @@ bool smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *me
 void smcr_state_exchange_named_rmb(const smcr_arrival_t *arrival, smcr_qp_t *owner,
                                    const smcr_rmb_t *rmb);
 
-/* Opens or closes an exchange that is in no list of a link group: a step of the CLC handshake, or a
- * cursor update. The message of `arrival` begins the exchange, or ends the exchange. The closing
- * function sets `ends_exchange` in the record of this message. */
+/* Opens an exchange that is in no list of a link group: a step of the CLC handshake, or a cursor
+ * update; closes any exchange. The message of `arrival` begins the exchange, or ends the exchange.
+ * The closing function sets `ends_exchange` in the record of this message. */
 smcr_exchange_t *smcr_state_exchange_open(const smcr_arrival_t *arrival);
 void smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange);

@@ -714,7 +714,8 @@ struct smcr_held {
                              with `bytes` */
     uint8_t layer;        /* number of Wireshark's protocol layers in the frame up to the packet;
                              set with `bytes` */
-    uint32_t offset_in_request; /* offset of the packet in its request, bytes */
+    uint32_t offset_in_request; /* offset of the packet in its request, bytes; 0 as long as it is
+                                   not known */
     uint32_t length;      /* number of `bytes`; 0: the bytes are truncated by snaplen, too many
                              bytes waited already (BYTES_MAX in record.c), or the copy was freed */
     uint8_t *bytes;       /* copy of the packet's bytes; NULL: none */
@@ -732,8 +733,9 @@ struct smcr_held {
 };
 
 /* Makes the object that will hold the bytes of the WRITE packet of `arrival`; no bytes are copied
- * yet (smcr_held_fill()). `within`: offset of the packet in its request, bytes. Returns the object
- * of the packet; a second call returns the same object. */
+ * yet (smcr_held_fill()). `within`: offset of the packet in its request, bytes; 0 as long as it is
+ * not known. Returns the object of the packet; a second call returns the same object, with the new
+ * offset. */
 smcr_held_t *smcr_held_new(const smcr_arrival_t *arrival, uint32_t within);
 
 /* Adds `held` to the list of its request. The list is ordered by offset, the highest offset first:

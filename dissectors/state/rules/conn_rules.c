@@ -111,7 +111,8 @@ SMCR_RULES_CDC(check_close)
             check_abort_answered(arrival, conn);
         return;
     }
-    /* ANCK reports no step in the message that closes, nor after "sending done" (smc_tx.c) */
+    /* Immediate data (ANCK) that close, or that come after "sending done", have no step of the
+     * consumer cursor: what the sender has read since is not known (smc_tx.c) */
     if (closes && message->cursors->cons.accepted && !cdc->is_immediate)
         check_closed_unread(arrival, conn);
     if (!smcr_conn_side_has_ended(sender))

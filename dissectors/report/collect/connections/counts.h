@@ -359,8 +359,9 @@ void smcr_collect_conn_fill_tcp_direction(smcr_entry_conn_direction_t *entry,
 /* Returns the packet from which on the connection could carry data; frame 0: not known. */
 smcr_when_t smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted);
 
-/* Time before which the connection certainly could not carry data, nanoseconds since 1970: at most
- * smcr_collect_conn_ready(). 0: not known. */
+/* Time before which the connection certainly could not carry data, nanoseconds since 1970: that of
+ * smcr_collect_conn_ready() if this packet is known, else a lower bound of it, from the first
+ * contact or CLC. 0: not known. */
 uint64_t smcr_collect_conn_connecting_until(const smcr_collect_conn_stats_t *counted);
 
 /* Fills in how long the steps of the setup took. `tcp` may be NULL. */

@@ -189,9 +189,9 @@ CHECK(note_added_link)
     smcr_rules_links(arrival, lgr)->adding = NULL;
 }
 
-/* Remembers the server's ADD LINK request as open. A DELETE LINK of the server for the new link
- * means that the ADD LINK request is no longer open. The time of this DELETE LINK does not count as
- * the end of the exchange: a missing message may have ended the exchange earlier. */
+/* Remembers the server's ADD LINK request as open. A DELETE LINK of the server for the new link, or
+ * for all links, means that the ADD LINK request is no longer open. The time of this DELETE LINK
+ * does not count as the end of the exchange: a missing message may have ended it earlier. */
 CHECK(note_adding)
 {
     smcr_lgr_t *lgr = message->lgr;
