@@ -180,8 +180,8 @@ typedef struct smcr_tcp_begun {
 void smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo);
 
 /* First pass: does the same for the segment that has the TCP option `option`, of which this buffer
- * has the bytes. It is for the segment that is the first sign of SMC in the file: TCP's dissector is
- * wrapped from the next segment on. */
+ * has the bytes. It is for the segment that is the first sign of SMC in the file: TCP's dissector
+ * is wrapped from the next segment on. */
 void smcr_tcp_take_point_of_option(tvbuff_t *option, packet_info *pinfo);
 
 /* Shows the connection of a TCP segment if no other dissector has shown the connection, and a CLC

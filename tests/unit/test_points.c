@@ -605,9 +605,9 @@ test_other_traffic(void)
     end(&scene);
 }
 
-/* Adds equal packets without an identification, the four of each burst first at the second point and
- * then at the first one, 16 in all. Returns the number of segments. `last`: number of packets that
- * the second point shows once more, after the others. */
+/* Adds equal packets without an identification, the four of each burst first at the second point
+ * and then at the first one, 16 in all. Returns the number of segments. `last`: number of packets
+ * that the second point shows once more, after the others. */
 static uint32_t
 segments_in_turn(unsigned last)
 {

@@ -39,8 +39,8 @@ translated_end(const smcr_translation_ends_t *ends, unsigned at, wmem_allocator_
     return entry;
 }
 
-/* Whether `end` is the client of the connection. A port alone does not show this: both ends may have
- * the same one. */
+/* Whether `end` is the client of the connection. A port alone does not show this: both ends may
+ * have the same one. */
 static bool
 is_client(const smcr_translation_end_t *end, const smcr_conn_t *conn)
 {
