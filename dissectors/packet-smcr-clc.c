@@ -52,7 +52,7 @@ dissect_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_con
 /* Dissects a damaged segment of a TCP connection whose CLC messages have not ended: the segment is
  * shown, and nothing is learned. Bytes that are not CLC go on as without the plugin. */
 static int
-dissect_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
+dissect_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn,
                 void *data)
 {
     smcr_tcp_learn_damaged(pinfo, data);

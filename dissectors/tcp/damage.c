@@ -297,14 +297,27 @@ smcr_tcp_show_wrong_checksum(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
     smcr_item_raise_unconditionally(pinfo, item, &ei_smcr_tcp_checksum);
 }
 
+/* Shows the connection of a damaged segment, and reports the expert item of the segment as one of
+ * the connection. */
+static void
+show_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn)
+{
+    smcr_record_t record = smcr_record_new();
+
+    record.conn = conn;
+    record.direction = !smcr_handshake_from_client(pinfo, conn);
+    smcr_annotate_segment(tvb, pinfo, tree, conn);
+    smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
+}
+
 /* Any byte may be wrong, so no message is put together from this segment and later ones. The
  * connection is shown only where an earlier frame has made it. */
 int
-smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn)
 {
     smcr_tcp_show_wrong_checksum(tvb, pinfo, tree);
     if (conn && pinfo->num >= conn->conversation_from)
-        smcr_annotate_segment(tvb, pinfo, tree, conn);
+        show_conn(tvb, pinfo, tree, conn);
     return smcr_tcp_clc_begins(tvb, 0, pinfo) ? show_messages(tvb, pinfo, tree) : 0;
 }
 

@@ -155,8 +155,7 @@ void smcr_tcp_show_wrong_checksum(tvbuff_t *tvb, packet_info *pinfo, proto_tree 
 /* Shows that the segment is damaged, and the CLC messages of its payload `tvb`, as they are.
  * `conn`: the connection of the segment; NULL: not known. Returns the number of bytes of CLC
  * messages. */
-int smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                          const smcr_conn_t *conn);
+int smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn);
 
 /* ---- every segment (segment.c) ---- */
 
