@@ -17,6 +17,7 @@ typedef struct {
     uint64_t count;
     bool have_data;    /* each connection may have begun in the capture: its first data is captured,
                           and only its TCP handshake and CLC messages are missing */
+    bool may_be_damaged; /* CLC messages of some connection are damaged */
     const smcr_entry_connection_t *earliest; /* the connection with the lowest first frame; NULL:
                                                 none */
     const char *filter;                      /* display filter of all these connections; NULL: too
@@ -75,7 +76,10 @@ static late_conns_t
 gather_late_conns(const smcr_finder_t *finder)
 {
     late_conns_t late = {
-        .filter = "", .have_data = true, .frames = smcr_finder_frames(finder)};
+        .filter = "",
+        .have_data = true,
+        .may_be_damaged = smcr_finder_notice(finder, "smcr.tcp.checksum_wrong").count,
+        .frames = smcr_finder_frames(finder)};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (conn->began_before == SMCR_FIGURE_NO)
@@ -113,7 +117,8 @@ static const char *
 late_format(const late_conns_t *late, bool is_likely)
 {
     if (late->have_data)
-        return "%s: CLC messages not captured, or truncated%s";
+        return late->may_be_damaged ? "%s: CLC messages not captured, truncated or damaged%s"
+                                    : "%s: CLC messages not captured, or truncated%s";
     return is_likely ? "The capture starts mid-connection: %s%s"
                      : "%s: the capture starts mid-connection%s";
 }

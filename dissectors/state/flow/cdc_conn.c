@@ -251,6 +251,18 @@ join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
     return conn;
 }
 
+/* Reports that the CLC messages of the message's connection are not known. */
+static void
+add_midstream_event(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+{
+    if (lgr->first_contact_captured)
+        smcr_event_add(arrival, SMCR_EVENT_cdc_unknown_token, NULL);
+    else
+        smcr_event_add(arrival, SMCR_EVENT_conn_late,
+                       arrival->state->damage ? "CLC messages not captured, truncated or damaged"
+                                              : NULL);
+}
+
 /* Finds or makes the connection of a message whose token names no connection of the group, since
  * its CLC messages are not captured. There are three cases, in this order:
  *
@@ -280,10 +292,7 @@ find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         conn = smcr_conn_new(arrival->state);
         smcr_conn_join(conn, lgr);
         add_half(lgr, conn);
-        smcr_event_add(arrival,
-                       lgr->first_contact_captured ? SMCR_EVENT_cdc_unknown_token
-                                                   : SMCR_EVENT_conn_late,
-                       NULL);
+        add_midstream_event(arrival, lgr);
     }
     smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
     smcr_conn_confirm_use(conn, arrival->qp, arrival->psn);

@@ -411,7 +411,9 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
     smcr_state_t *state = arrival->state;
 
     if (!conn->accept_frame) {
-        smcr_event_add(arrival, SMCR_EVENT_clc_confirm_without_accept, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_clc_confirm_without_accept,
+                       state->damage ? "The Accept before this Confirm is not captured, truncated "
+                                       "or damaged" : NULL);
         return client_qp_alone(state, &key, clc);
     }
     smcr_link_t *link = conn->side[conn->lgr->server].link;

@@ -1,0 +1,200 @@
+"""
+TCP segments with wrong checksums that carry the SMC-R option or CLC messages: their receiver
+discards them. One bit of such a segment is changed in real captures, whose checksums are all right.
+
+- The segment comes before the right one, as its first transmission: the page says that it was
+  damaged, and nothing else changes but what TCP retransmits.
+- The segment comes instead of the right one: the page is that of the capture without the segment.
+- The checksum of the changed segment is right: the sender has sent it so, and nothing is damaged.
+- All checksums of a host are wrong, as with an adapter that fills them in: they mean nothing.
+"""
+
+import collections
+import functools
+import random
+import re
+import struct
+
+import pcapng
+import pytest
+from bed import ALL, captures
+
+NAMES = [
+    "6.1-v1-a-first-contact-ipv4",
+    "6.1-v1-b-first-contact-ipv6",
+    "6.1-v2-c-three-conns",
+    "6.1-v2-f1-decline-server-no-device",
+]
+FLIPS = 400 if ALL else 6  # of each kind
+EYECATCHERS = (b"\xe2\xd4\xc3\xd9", b"\xe2\xd4\xc3\xc4")
+ETHERNET, TCP, IPV4, IPV6 = 14, 6, 0x0800, 0x86DD
+TCP_CHECKSUM, IP_CHECKSUM, IP_ID = 16, 10, 4  # offsets in the headers
+WRONG = b"\xbe\xef"  # in place of all checksums of a host
+
+Segment = collections.namedtuple("Segment", "ip tcp payload end")  # offsets in the frame
+
+
+def segment(data):
+    """Where the headers of a TCP segment are; None: another frame."""
+    kind = struct.unpack_from(">H", data, ETHERNET - 2)[0]
+    if kind == IPV4 and data[ETHERNET + 9] == TCP:
+        tcp = ETHERNET + (data[ETHERNET] & 15) * 4
+        end = ETHERNET + struct.unpack_from(">H", data, ETHERNET + 2)[0]
+    elif kind == IPV6 and data[ETHERNET + 6] == TCP:
+        tcp = ETHERNET + 40
+        end = tcp + struct.unpack_from(">H", data, ETHERNET + 4)[0]
+    else:
+        return None
+    return Segment(ETHERNET, tcp, tcp + (data[tcp + 12] >> 4) * 4, end)
+
+
+def total(data):
+    """The ones' complement sum of RFC 1071."""
+    words = struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2))
+    result = sum(words)
+    while result >> 16:
+        result = (result & 0xFFFF) + (result >> 16)
+    return result
+
+
+def pseudo_header(data, at):
+    addresses = data[at.ip + 12 : at.tcp] if data[at.ip] >> 4 == 4 else data[at.ip + 8 : at.tcp]
+    return addresses + struct.pack(">II", at.end - at.tcp, TCP)
+
+
+def with_checksums(data):
+    """The frame with the checksums that it ought to have."""
+    at, data = segment(data), bytearray(data)
+    if data[at.ip] >> 4 == 4:
+        data[at.ip + IP_CHECKSUM : at.ip + IP_CHECKSUM + 2] = bytes(2)
+        checksum = 0xFFFF - total(bytes(data[at.ip : at.tcp]))
+        data[at.ip + IP_CHECKSUM : at.ip + IP_CHECKSUM + 2] = struct.pack(">H", checksum)
+    place = slice(at.tcp + TCP_CHECKSUM, at.tcp + TCP_CHECKSUM + 2)
+    data[place] = bytes(2)
+    covered = pseudo_header(bytes(data), at) + bytes(data[at.tcp : at.end])
+    data[place] = struct.pack(">H", 0xFFFF - total(covered))
+    return bytes(data)
+
+
+@functools.cache
+def messages():
+    """[(capture, index of a frame, offset and end of its CLC messages)]"""
+    found = []
+    for name in NAMES:
+        for index, frame in enumerate(pcapng.read(captures()[name])[1]):
+            data = pcapng.data(frame)
+            at = segment(data)
+            if at and data[at.payload : at.payload + 4] in EYECATCHERS:
+                assert with_checksums(data) == data
+                found.append((name, index, at.payload, at.end))
+    return found
+
+
+def flips():
+    """(capture, index of the frame, the frame's bytes with one wrong bit)"""
+    dice = random.Random(1)
+    for number in range(FLIPS):
+        name, index, begin, end = messages()[number * 5 % len(messages())]
+        data = bytearray(pcapng.data(pcapng.read(captures()[name])[1][index]))
+        data[dice.randrange(begin, end)] ^= 1 << dice.randrange(8)
+        yield name, index, bytes(data)
+
+
+def page(tshark, scratch, name, alter):
+    """The lines of the page of the capture with the frames alter(frames)."""
+    head, frames = pcapng.read(captures()[name])
+    path = scratch / "altered.pcapng"
+    pcapng.write(path, head, alter(list(frames)))
+    path.chmod(0o644)
+    return tshark.run("-r", path, "-2", "-q", "-z", "smcr,report")
+
+
+def compared(text):
+    """Lines and findings of a page, without numbers of frames and findings, the damage, and what TCP
+    retransmits."""
+    text = re.sub(r"frame \d+", "frame", re.sub(r"smcr\.finding == \d+", "", text))
+    found = []
+    for line in text.splitlines():
+        if re.match(r"  \d+\. ", line):
+            found.append(line.split(".", 1)[1])
+        elif line.startswith(" " * 11) and found:
+            found[-1] += " " + line.strip()
+        else:
+            found.append(line)
+    told = r"segment was damaged|TCP segments? |^TCP: |^[\d,]+ frames|No fault"
+    lines = (" ".join(line.split()) for line in found if not re.search(told, line))
+    return collections.Counter(
+        line.replace("captured, truncated or damaged", "captured, or truncated") for line in lines
+    )
+
+
+def damaged_first(index, data):
+    """The damaged segment comes before the right one. A retransmission has another IP ID."""
+    at, data = segment(data), bytearray(data)
+    if data[at.ip] >> 4 == 4:
+        data[at.ip + IP_ID] ^= 0x55
+        right = with_checksums(bytes(data))
+        data[at.ip : at.tcp] = right[at.ip : at.tcp]
+
+    def alter(frames):
+        moments = [pcapng.time(frame) for frame in frames[index - 1 : index + 1]]
+        damaged = pcapng.with_data(frames[index], bytes(data))
+        return [
+            *frames[:index],
+            pcapng.at_time(damaged, sum(moments) // 2),
+            *frames[index:],
+        ]
+
+    return alter
+
+
+def instead(index, data):
+    return lambda frames: [
+        *frames[:index],
+        pcapng.with_data(frames[index], data),
+        *frames[index + 1 :],
+    ]
+
+
+def test_flipped_bits(tshark, scratch):
+    whole = {name: compared(page(tshark, scratch, name, list)) for name in NAMES}
+    for name, index, data in flips():
+        text = page(tshark, scratch, name, damaged_first(index, data))
+        assert compared(text) == whole[name], (name, index)
+        assert "damaged" in text
+        text = page(tshark, scratch, name, instead(index, data))
+        without = page(tshark, scratch, name, lambda frames: frames[:index] + frames[index + 1 :])
+        assert compared(text) == compared(without), (name, index)
+        assert "damaged" in text
+        text = page(tshark, scratch, name, instead(index, with_checksums(data)))
+        assert "damaged" not in text, (name, index)
+
+
+def offloaded(data, at, kind):
+    """The frame as a host sends it whose adapter fills in the checksum."""
+    place = at.tcp + TCP_CHECKSUM
+    value = struct.pack(">H", total(pseudo_header(data, at))) if kind == "partial" else kind
+    return data[:place] + value + data[place + 2 :]
+
+
+@pytest.mark.parametrize("port", [True, False], ids=["server", "client"])
+def test_checksums_that_mean_nothing(tshark, scratch, port):
+    """`port`: the host has the lower port, so it is the server."""
+
+    def alter(kind, frames):
+        for frame in frames:
+            data = pcapng.data(frame)
+            at = segment(data)
+            if at:
+                source, destination = struct.unpack_from(">HH", data, at.tcp)
+                if (source < destination) == port:
+                    frame = pcapng.with_data(frame, offloaded(data, at, kind))
+            yield frame
+
+    for name in NAMES:
+        whole = page(tshark, scratch, name, list)
+        for kind in ("partial", bytes(2), WRONG):
+            assert page(tshark, scratch, name, functools.partial(alter, kind)) == whole, (
+                name,
+                kind,
+            )
