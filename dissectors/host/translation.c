@@ -11,7 +11,6 @@
 #include "capture.h"
 #include "clock.h"
 #include "handshake.h"
-#include "ip_packet.h"
 #include "tcp_segment.h"
 
 /* Nanoseconds. A copy comes less than this after the original: a client retransmits its SYN after a
@@ -248,6 +247,25 @@ smcr_translation_take_message(packet_info *pinfo, tvbuff_t *message, bool may_be
     uint64_t sequence = smcr_wire_number32(header.bytes + SEQUENCE_AT);
     uint32_t hash = wmem_strong_hash(bytes.bytes, bytes.length);
     return take_segment(pinfo, sequence << 32 | hash, may_be_copy ? ELSEWHERE : KNOWN);
+}
+
+conversation_t *
+smcr_translation_take_plain_syn(packet_info *pinfo, uint64_t numbers, bool is_stamped)
+{
+    return take_segment(pinfo, numbers, is_stamped ? TRANSLATED : ELSEWHERE);
+}
+
+/* Adapters and kernels divide and merge segments, so that only the first bytes are the same at all
+ * points. Short segments are not compared: those of two connections may be equal. */
+conversation_t *
+smcr_translation_take_data(packet_info *pinfo, uint32_t seq, smcr_host_bytes_t data)
+{
+    enum { LEAST = 32, COMPARED = 64, EVERY = 4 };
+
+    if (data.length < LEAST)
+        return NULL;
+    uint32_t hash = wmem_strong_hash(data.bytes, MIN(data.length, COMPARED));
+    return (hash ^ seq) % EVERY ? NULL : take_segment(pinfo, (uint64_t)seq << 32 | hash, ELSEWHERE);
 }
 
 bool

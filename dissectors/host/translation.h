@@ -11,6 +11,7 @@
 
 #include <epan/dissectors/packet-tcp.h>
 
+#include "ip_packet.h"
 #include "wire/wire.h"
 
 /* An end of a TCP connection. */
@@ -42,6 +43,21 @@ conversation_t *smcr_translation_take_syn(packet_info *pinfo, const struct tcphe
  * only kept for comparison with later ones. */
 conversation_t *smcr_translation_take_message(packet_info *pinfo, tvbuff_t *message,
                                               bool may_be_copy);
+
+/* First pass: takes a client's SYN without the SMC-R option, in a capture with several points.
+ * Returns what smcr_translation_take_syn() returns; the proof is the same. `numbers`: sequence
+ * number in the upper 32 bits; in the lower 32 bits the time stamp, or else a hash of window and
+ * options. `is_stamped`: the time stamp is there. */
+conversation_t *smcr_translation_take_plain_syn(packet_info *pinfo, uint64_t numbers,
+                                                bool is_stamped);
+
+/* First pass: takes a segment with data of a connection without SMC-R, whose SYN may not be
+ * captured. Returns what smcr_translation_take_message() returns: a copy has the same sequence
+ * number and the same first bytes, and another address. Every fourth segment is compared, on
+ * average: the bytes decide which, so that all points compare the same ones. `seq`: sequence
+ * number; `data`: the captured bytes of data. */
+conversation_t *smcr_translation_take_data(packet_info *pinfo, uint32_t seq,
+                                           smcr_host_bytes_t data);
 
 /* Returns the frame of the original segment, if the TCP conversation of this packet is a copy: the
  * SYN or CLC message of the other conversation that proves the copy. 0: the conversation is no

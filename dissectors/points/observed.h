@@ -61,6 +61,8 @@ typedef struct {
     bool is_known;       /* packets of the flow are analysed (smcr_points_know()) */
     uint32_t mtu;        /* payload of a packet that is not the last one of its message: the path
                             MTU, bytes; 0: not known */
+    uint32_t original; /* TCP: index, plus 1, of the flow of which this one is a copy behind NAT; 0:
+                          none is known */
 } smcr_observed_flow_t;
 
 /* A path: the traffic between two hosts, in both directions. Way 0 leads from the host with the

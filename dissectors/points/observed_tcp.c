@@ -138,18 +138,18 @@ is_kept(smcr_points_t *tcp)
 }
 
 /* After IN_VAIN segments without a connection that two points share, no further segment is kept. */
-void
+bool
 smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
 {
     if (smcr_gid_is_same(segment->gid[0], segment->gid[1]))
-        return;
+        return false;
     smcr_points_t *tcp = begin_tcp(points);
     uint32_t flow = is_kept(tcp) ? flow_of(points, segment) : FLOW_REFUSED;
     if (flow == FLOW_REFUSED)
-        return;
+        return false;
     uint32_t point = smcr_observed_point(points, &segment->place, segment->when.time);
     if (point == SMCR_POINTS_MOST)
-        return;
+        return false;
     if (tcp->segment_count == tcp->segment_room)
         tcp->segments = smcr_observed_grow(tcp->scope, tcp->segments, &tcp->segment_room,
                                            sizeof *tcp->segments);
@@ -161,6 +161,55 @@ smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *seg
         .point = (uint8_t)point,
     };
     note_point(tcp, flow, point);
+    return tcp->flows[flow].points == 1U << point;
+}
+
+/* ---- connections behind NAT ---- */
+
+/* Sets `original` of a flow, and notes that its points have shown that flow. `copy` and `original`:
+ * indexes of the two flows. */
+static void
+join_flow(smcr_points_t *points, uint32_t copy, uint32_t original)
+{
+    uint32_t shown = points->flows[copy].points;
+
+    points->flows[copy].original = original + 1;
+    for (uint32_t i = 0; i < SMCR_POINTS_MOST; i++)
+        if (shown >> i & 1)
+            note_point(points, original, i);
+}
+
+/* Returns the index of the segment's flow; FLOW_REFUSED: the connection is not taken, or has no
+ * flows. */
+static uint32_t
+taken_flow_of(const smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
+{
+    uint64_t key = smcr_observed_mix_gid(segment->connection, segment->gid[0]);
+
+    return smcr_observed_find(points->flow_numbers, key) - 1;
+}
+
+/* The two flows of a connection have the indexes n and n + 1, n even. */
+void
+smcr_points_join_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *copy,
+                     const smcr_points_tcp_segment_t *original)
+{
+    smcr_points_t *tcp = points->tcp;
+    uint32_t own = taken_flow_of(tcp, copy), first = taken_flow_of(tcp, original);
+
+    if (MAX(own, first) >= tcp->flow_count || own == first)
+        return;
+    join_flow(tcp, own, first);
+    join_flow(tcp, own ^ 1, first ^ 1);
+}
+
+/* Moves all segments of copies to the flows of their originals. */
+static void
+move_translated(smcr_points_t *points)
+{
+    for (uint32_t i = 0; i < points->segment_count; i++)
+        while (points->flows[points->segments[i].flow].original)
+            points->segments[i].flow = points->flows[points->segments[i].flow].original - 1;
 }
 
 /* ---- cutting segments into parts ---- */
@@ -448,6 +497,7 @@ smcr_observed_cut(smcr_points_t *points, const smcr_points_t *all)
         .most = (uint64_t)points->segment_count * PARTS_FACTOR,
     };
 
+    move_translated(points);
     begin_parts(points, all);
     find_cuts(&cutting);
     for (uint32_t i = 0; i < points->segment_count; i++)

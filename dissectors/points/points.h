@@ -164,12 +164,19 @@ bool smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t 
  * the packet; 0: not known. */
 void smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source);
 
-/* Takes a TCP segment, in the order of the file. Segments of one connection may be cut otherwise at
- * each point, since adapters and kernels divide and merge them: what is compared are the parts that
- * all points have. Two kinds of connections are not taken: loopback connections; and connections
+/* Takes a TCP segment, in the order of the file. Returns whether the segment was taken, and no
+ * other point has shown the flow so far. Segments of one connection may be cut otherwise at each
+ * point, since adapters and kernels divide and merge them: what is compared are the parts that all
+ * points have. Two kinds of connections are not taken: loopback connections; and connections
  * without a sign of SMC-R, whose first segment in the file comes before all SMC-R connections and
  * all RoCE packets between its two hosts. */
-void smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment);
+bool smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment);
+
+/* Notes that two TCP connections are one, which the points show before and after NAT. `copy`: a
+ * segment of the second connection that was taken; `original`: the same segment as the first
+ * connection has it. All segments of the second connection count as those of the first one. */
+void smcr_points_join_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *copy,
+                          const smcr_points_tcp_segment_t *original);
 
 /* From now on, smcr_points_take_tcp() also takes all new connections that have shown no sign of
  * SMC-R. Connections that it has refused before stay refused. */

@@ -145,13 +145,40 @@ read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
     return true;
 }
 
-/* Whether the segment's connection has shown no sign of SMC-R up to this frame. */
+/* Whether the TCP connection of this conversation has shown no sign of SMC-R up to this frame. */
 static bool
-is_plain(packet_info *pinfo)
+is_plain(const packet_info *pinfo, conversation_t *conversation)
 {
-    const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
+    const smcr_conn_t *conn = smcr_conn_of_conversation(smcr_capture_state(), conversation);
 
     return !conn || pinfo->num < conn->conversation_from;
+}
+
+/* ---- connections without SMC-R behind NAT ---- */
+
+/* Notes that the segment's conversation is the copy of another one, if that is so. Connections with
+ * SMC-R are noted by other functions. `original`: the other conversation; NULL: it is no copy. */
+static void
+note_translated(packet_info *pinfo, conversation_t *original)
+{
+    if (!original || !smcr_conn_of_conversation(smcr_capture_state(), original))
+        return;
+    smcr_state_translated(smcr_capture_state(), original);
+    smcr_handshake_claim_translated(pinfo);
+}
+
+/* If the segment is a client's SYN without a sign of SMC-R: finds out whether another point has
+ * shown it with other addresses. */
+static void
+take_plain_syn(packet_info *pinfo, const smcr_points_tcp_t *tcp)
+{
+    uint64_t seq = (uint64_t)tcp->seq << 32;
+    bool is_syn = (tcp->flags & (SMCR_POINTS_TCP_SYN | SMCR_POINTS_TCP_ACK)) == SMCR_POINTS_TCP_SYN;
+    bool is_stamped = tcp->has_timestamps && tcp->tsval;
+    uint32_t other = is_stamped ? tcp->tsval : tcp->options ^ tcp->window;
+
+    if (is_syn && !smcr_handshake_find_conn(pinfo) && !smcr_translation_original(pinfo))
+        note_translated(pinfo, smcr_translation_take_plain_syn(pinfo, seq | other, is_stamped));
 }
 
 /* Finds the ends of the segment's connection, as the capture has shown them first, and whether the
@@ -161,13 +188,74 @@ find_ends(packet_info *pinfo, smcr_translation_end_t ends[2], bool *plain)
 {
     conversation_t *original = smcr_translation_ends_of_copy(pinfo, ends);
 
-    *plain = !original && is_plain(pinfo);
+    conversation_t *conversation = original ? original : find_conversation_pinfo(pinfo, 0);
+
+    *plain = conversation && is_plain(pinfo, conversation);
     if (original)
         return original;
     smcr_endpoint_gid(&pinfo->src, ends[0].gid);
     smcr_endpoint_gid(&pinfo->dst, ends[1].gid);
     ends[0].port = (uint16_t)pinfo->srcport;
-    return find_conversation_pinfo(pinfo, 0);
+    return conversation;
+}
+
+/* Fills in ends and connection of the segment. Returns false if its conversation is not known. */
+static bool
+fill_ends(packet_info *pinfo, smcr_points_tcp_segment_t *segment)
+{
+    smcr_translation_end_t ends[2];
+    conversation_t *conversation = find_ends(pinfo, ends, &segment->is_plain);
+
+    if (!conversation)
+        return false;
+    segment->port = ends[0].port;
+    segment->connection = get_tcp_conversation_data(conversation, pinfo)->stream;
+    memcpy(segment->gid[0], ends[0].gid, SMCR_GID_LENGTH);
+    memcpy(segment->gid[1], ends[1].gid, SMCR_GID_LENGTH);
+    return true;
+}
+
+/* Finds out whether another point has shown the data of the segment with other addresses. If so,
+ * its connection is joined with that of the other point, and its earlier segments with it. `tvb`:
+ * the segment, from its header on; `taken`: the segment, which was taken. */
+static void
+take_plain_data(tvbuff_t *tvb, packet_info *pinfo, smcr_points_t *points,
+                const smcr_points_tcp_segment_t *taken)
+{
+    smcr_host_bytes_t data = smcr_host_bytes_of(tvb);
+    uint32_t header = tvb_reported_length(tvb) - taken->tcp->length;
+    smcr_points_tcp_segment_t original = *taken;
+
+    if (data.length <= header || smcr_translation_original(pinfo))
+        return;
+    data.bytes += header;
+    data.length -= header;
+    note_translated(pinfo, smcr_translation_take_data(pinfo, taken->tcp->seq, data));
+    if (smcr_translation_original(pinfo) && fill_ends(pinfo, &original))
+        smcr_points_join_tcp(points, taken, &original);
+}
+
+/* Takes the segment at the beginning of `tvb`. `points`: the capture points of the file. */
+static void
+take_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_points_t *points)
+{
+    bool takes_plain = smcr_capture_compares_all_tcp();
+    smcr_points_tcp_t tcp;
+    smcr_points_tcp_segment_t segment = {
+        .when = smcr_capture_when(pinfo),
+        .place = {smcr_capture_interface(pinfo), smcr_capture_device(pinfo)},
+        .tcp = &tcp,
+    };
+
+    if (!read_header(&tcp, tvb, pinfo))
+        return;
+    if (takes_plain)
+        take_plain_syn(pinfo, &tcp);
+    if (!fill_ends(pinfo, &segment))
+        return;
+    bool is_alone = smcr_points_take_tcp(points, &segment);
+    if (is_alone && segment.is_plain && takes_plain)
+        take_plain_data(tvb, pinfo, points, &segment);
 }
 
 /* Called for segments of all TCP connections: without several points it must cost nothing but a
@@ -176,26 +264,9 @@ void
 smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo)
 {
     smcr_points_t *points = smcr_state_points(smcr_capture_state());
-    smcr_translation_end_t ends[2];
-    smcr_points_tcp_t tcp;
-    bool plain;
 
-    if (!points || pinfo->ptype != PT_TCP) /* TCP has not dissected the segment */
-        return;
-    conversation_t *conversation = find_ends(pinfo, ends, &plain);
-    if (!conversation || !read_header(&tcp, tvb, pinfo))
-        return;
-    smcr_points_tcp_segment_t segment = {
-        .when = smcr_capture_when(pinfo),
-        .place = {smcr_capture_interface(pinfo), smcr_capture_device(pinfo)},
-        .port = ends[0].port,
-        .is_plain = plain,
-        .connection = get_tcp_conversation_data(conversation, pinfo)->stream,
-        .tcp = &tcp,
-    };
-    memcpy(segment.gid[0], ends[0].gid, SMCR_GID_LENGTH);
-    memcpy(segment.gid[1], ends[1].gid, SMCR_GID_LENGTH);
-    smcr_points_take_tcp(points, &segment);
+    if (points && pinfo->ptype == PT_TCP) /* TCP has dissected the segment */
+        take_segment(tvb, pinfo, points);
 }
 
 /* A segment after extension headers of IPv6 is not found. */

@@ -14,8 +14,16 @@ import pytest
 from bed import TOP, as_user
 
 sys.path[:0] = [str(TOP / "tests" / "facts")]
-from points_reader import Packet, in_vxlan, one_hop_further, read, roce, write  # noqa: E402
-from points_simulator import BETWEEN  # noqa: E402
+from points_reader import (  # noqa: E402
+    Packet,
+    behind_nat,
+    in_vxlan,
+    one_hop_further,
+    read,
+    roce,
+    write,
+)
+from points_simulator import BETWEEN, HOSTS as ENDS  # noqa: E402
 from tcp_simulator import Connection, Plan  # noqa: E402
 
 TIME_LIMIT = 60
@@ -215,7 +223,6 @@ def test_tcp_at_one_host_only(compare, files, scratch):
     assert sum(way["lost"] for way in report["points"]) > 10
     assert len(report["connections"]) == 1
 
-
     tcp = [each for each in read(first) if not roce(each.data)]
     parts = compare("-j", write(scratch / "tcp.pcapng", tcp, ["eth0", "eth1"]), bare)
     report = json.loads(parts.stdout)
@@ -264,17 +271,26 @@ def test_shapes_of_files(compare, files, tshark, scratch):
 
 
 def test_plain_tcp_only(compare, scratch):
-    """Neither RoCE nor a sign of SMC-R, and clocks that are apart: TCP is compared nevertheless."""
+    """Neither RoCE nor a sign of SMC-R, and clocks that are apart: TCP is compared nevertheless,
+    also if NAT changes the server's address between the points."""
     path = Connection(Plan(lost=(0, 0.02, 0), offers=False), 20, 1).run()
-    files = []
-    for number, name in enumerate("AB"):
-        packets = [each for _, each in path.frames if each.interface == number]
-        packets = [each._replace(interface=0) for each in packets]
-        files.append(write(scratch / f"{name}.pcapng", packets, ["eth0"]))
-    ways = json.loads(compare("-j", *files).stdout)["points"]
-    assert [way["transport"] for way in ways] == ["tcp", "tcp"]
     lost = sum(part == BETWEEN for part in path.fates.values())
-    assert lost - 1 <= sum(way["lost"] for way in ways) <= lost and lost > 5
+    for has_nat in (False, True):
+        files = []
+        for number, name in enumerate("AB"):
+            packets = [each for _, each in path.frames if each.interface == number]
+            packets = [
+                each._replace(
+                    interface=0,
+                    time=each.time + number * 100 * 10**9,
+                    data=behind_nat(each.data, ENDS[1]) if has_nat and number else each.data,
+                )
+                for each in packets
+            ]
+            files.append(write(scratch / f"{name}.pcapng", packets, ["eth0"]))
+        ways = json.loads(compare("-j", *files).stdout)["points"]
+        assert [way["transport"] for way in ways] == ["tcp", "tcp"]
+        assert lost - 1 <= sum(way["lost"] for way in ways) <= lost and lost > 5
 
 
 @pytest.mark.parametrize(

@@ -303,6 +303,15 @@ def flags_of(data):
     return data[14 + 4 * (data[14] & 15) + 13]
 
 
+def behind_nat(data, server):
+    """The frame of a TCP segment with the address and port of the service in the place of the
+    server's."""
+    made = bytearray(data)
+    address, port = (26, 34) if data[26:30] == server else (30, 36)
+    made[address : address + 4], made[port : port + 2] = SERVICE, SERVICE_PORT
+    return bytes(made)
+
+
 def translated(packets, port=SERVICE_PORT):
     """
     The packets as a host has them that captures on all interfaces, and replaces the address of a

@@ -20,6 +20,7 @@ from points_reader import (
     SERVICE_PORT,
     SLL2,
     Packet,
+    behind_nat,
     cooked,
     cut,
     divided,
@@ -986,11 +987,23 @@ def in_pieces(frames):
             yield number, packet._replace(data=data, length=len(data))
 
 
-def tcp_told(tshark, scratch, frames):
+def tcp_told(tshark, scratch, frames, *options):
     """{number of a packet: verdict} of the captured frames."""
     frames = sorted(frames, key=lambda frame: frame[1].time)
     made = write(scratch / "tcp.pcapng", [packet for _, packet in frames], ["one", "two"])
-    return {frames[frame - 1][0]: each for frame, each in verdicts(tshark, made).items()}, made
+    told = verdicts(tshark, made, *options)
+    return {frames[frame - 1][0]: each for frame, each in told.items()}, made
+
+
+COMPARES_ALL = ("-o", "smcr.points:all")
+
+
+def with_bytes(packet, data):
+    """The packet with other data: those of its sequence numbers."""
+    segment = tcp(packet.data)
+    begin = segment.seq % 0x8000
+    new = data[begin : begin + len(segment.data)]
+    return packet._replace(data=packet.data[: segment.header] + new)
 
 
 def test_simulated_tcp(tshark, scratch):
@@ -1084,6 +1097,32 @@ def test_plain_tcp(tshark, scratch):
             )
             if others is offer:
                 assert lost + undecided >= len(truly) > 9 and lost > len(truly) / 2
+
+
+def before_nat(packet):
+    return packet._replace(data=behind_nat(packet.data, HOSTS[1]))
+
+
+def test_plain_tcp_behind_nat(tshark, scratch):
+    """NAT between the points: with `all`, a connection without SMC-R is compared, too, known by
+    its SYN or, in the middle of the connection, by sequence numbers and bytes."""
+    plan = TcpPlan(lost=(0, 0.02, 0.01), missed=(0.01, 0.01), offers=False)
+    path = Connection(plan, 60, 1).run()
+    data = random.Random(1).randbytes(1 << 16)  # what the hosts send: all zeros say nothing
+    frames = [(number, with_bytes(packet, data)) for number, packet in path.frames]
+    whole, _ = tcp_told(tshark, scratch, frames, *COMPARES_ALL)
+    for begin in (0, 200):
+        made = [
+            (number, packet if packet.interface else before_nat(packet))
+            for number, packet in frames
+            if number >= begin
+        ]
+        told, _ = tcp_told(tshark, scratch, made, *COMPARES_ALL)
+        found = [each for each in judged(path, told) if each[3] is not None]
+        assert [each for each in found if not each[-1]] == []
+        kept = {each: verdict for each, verdict in whole.items() if each >= 1.5 * begin}
+        assert {each: told.get(each) for each in kept} == kept and len(kept) > 9
+        assert tcp_told(tshark, scratch, made)[0] == {}
 
 
 def short_connection(seed):
