@@ -20,6 +20,8 @@
  * - Without the SYN, TCP calls a dissector that owns the port before the heuristic.
  * - TCP's dissector passes on no bytes that come after their own acknowledgement. If a CLC message
  *   comes after its acknowledgement in the capture, it is not dissected.
+ * - Nothing is learned from a damaged segment (tcp/damage.c). If a message comes in several
+ *   segments, the retransmission of a damaged one is not dissected.
  * - A message that never becomes complete is shown at the FIN or RST of its sender, or only in a
  *   second pass (tcp/segment.c).
  * - Data of SMC-D never reaches a network; only its CLC messages are shown.

@@ -110,8 +110,8 @@ def page(tshark, scratch, name, alter):
 
 
 def compared(text):
-    """Lines and findings of a page, without numbers of frames and findings, the damage, and what TCP
-    retransmits."""
+    """Lines and findings of a page, without numbers of frames and findings, without the damage and
+    without what TCP retransmits."""
     text = re.sub(r"frame \d+", "frame", re.sub(r"smcr\.finding == \d+", "", text))
     found = []
     for line in text.splitlines():
