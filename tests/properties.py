@@ -67,7 +67,7 @@ PROPERTIES = [
     ),
     (
         "Nobody is blamed for what a capture lacks",
-        ["facts/test_removal.py", "facts/test_lacking.py"],
+        ["facts/test_removal.py", "facts/test_lacking.py", "facts/test_damaged_clc.py"],
     ),
     (
         "A healthy capture has nothing above CHAT, and no stock colour",

@@ -1,6 +1,6 @@
 """
 Real captures of which one message breaks a rule. A mutant changes bytes of one frame, repairs what
-a sender would have computed (the ICRC; TCP's checksum is not looked at), and is compared with the
+a sender would have computed (the ICRC, the checksums of TCP and IPv4), and is compared with the
 capture that it comes of.
 """
 
@@ -18,6 +18,7 @@ sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth import roce  # noqa: E402
 
 ETHERNET = 14
+IP_CHECKSUM, TCP_CHECKSUM = 10, 16  # offsets in the headers of IPv4 and TCP
 # what was found out, in frames behind the mutated one: it has to be as in the whole capture, or
 # absent
 FIGURES = (
@@ -67,6 +68,39 @@ def with_icrc(data):
     headers, packet = data[at.ip : at.payload], data[at.payload : at.end - wire.ICRC]
     icrc = (roce.icrc_ipv6 if at.ipv6 else roce.icrc_ipv4)(headers, packet)
     return data[: at.end - wire.ICRC] + icrc + data[at.end :]
+
+
+def checksum_sum(data):
+    """The ones' complement sum of RFC 1071."""
+    words = struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2))
+    result = sum(words)
+    while result >> 16:
+        result = (result & 0xFFFF) + (result >> 16)
+    return result
+
+
+def pseudo_header(data):
+    """What the checksum of TCP covers before the segment."""
+    at = layers(data)
+    addresses = data[at.ip + 8 : at.ip + 40] if at.ipv6 else data[at.ip + 12 : at.ip + 20]
+    return addresses + struct.pack(">II", at.end - at.transport, wire.TCP)
+
+
+def with_tcp_checksums(data):
+    """The TCP frame with the checksums of TCP and IPv4 that it ought to have; a frame that the
+    snap length has cut, as it is."""
+    at, data = layers(data), bytearray(data)
+    if at.end > len(data):
+        return bytes(data)
+    if not at.ipv6:
+        place = slice(at.ip + IP_CHECKSUM, at.ip + IP_CHECKSUM + 2)
+        data[place] = bytes(2)
+        data[place] = struct.pack(">H", 0xFFFF - checksum_sum(bytes(data[at.ip : at.transport])))
+    place = slice(at.transport + TCP_CHECKSUM, at.transport + TCP_CHECKSUM + 2)
+    data[place] = bytes(2)
+    covered = pseudo_header(bytes(data)) + bytes(data[at.transport : at.end])
+    data[place] = struct.pack(">H", 0xFFFF - checksum_sum(covered))
+    return bytes(data)
 
 
 def is_roce(data):
@@ -150,7 +184,7 @@ def moved(data, sender, receiver, grown):
         return data
     at = found[2] + (4 if found[0] == sender else 8)
     number = int.from_bytes(data[at : at + 4], "big") + grown & 0xFFFFFFFF
-    return data[:at] + number.to_bytes(4, "big") + data[at + 4 :]
+    return with_tcp_checksums(data[:at] + number.to_bytes(4, "big") + data[at + 4 :])
 
 
 def mutate_all(capture, changes, path):
@@ -160,6 +194,8 @@ def mutate_all(capture, changes, path):
     for number, change in changes:
         old = pcapng.data(frames[number - 1])
         new, tcp = change(old), ends(old)
+        if tcp and ends(new):
+            new = with_tcp_checksums(new)
         frames[number - 1] = pcapng.with_data(frames[number - 1], new)
         if tcp and len(new) != len(old):
             frames[number:] = [

@@ -18,6 +18,14 @@ import struct
 import pcapng
 import pytest
 from bed import ALL, captures
+from mutants import (
+    TCP_CHECKSUM,
+    checksum_sum,
+    ends,
+    layers,
+    pseudo_header,
+    with_tcp_checksums,
+)
 
 NAMES = [
     "6.1-v1-a-first-contact-ipv4",
@@ -27,53 +35,8 @@ NAMES = [
 ]
 FLIPS = 400 if ALL else 6  # of each kind
 EYECATCHERS = (b"\xe2\xd4\xc3\xd9", b"\xe2\xd4\xc3\xc4")
-ETHERNET, TCP, IPV4, IPV6 = 14, 6, 0x0800, 0x86DD
-TCP_CHECKSUM, IP_CHECKSUM, IP_ID = 16, 10, 4  # offsets in the headers
+IP_ID = 4  # offset in the header of IPv4
 WRONG = b"\xbe\xef"  # in place of all checksums of a host
-
-Segment = collections.namedtuple("Segment", "ip tcp payload end")  # offsets in the frame
-
-
-def segment(data):
-    """Where the headers of a TCP segment are; None: another frame."""
-    kind = struct.unpack_from(">H", data, ETHERNET - 2)[0]
-    if kind == IPV4 and data[ETHERNET + 9] == TCP:
-        tcp = ETHERNET + (data[ETHERNET] & 15) * 4
-        end = ETHERNET + struct.unpack_from(">H", data, ETHERNET + 2)[0]
-    elif kind == IPV6 and data[ETHERNET + 6] == TCP:
-        tcp = ETHERNET + 40
-        end = tcp + struct.unpack_from(">H", data, ETHERNET + 4)[0]
-    else:
-        return None
-    return Segment(ETHERNET, tcp, tcp + (data[tcp + 12] >> 4) * 4, end)
-
-
-def total(data):
-    """The ones' complement sum of RFC 1071."""
-    words = struct.unpack(f">{(len(data) + 1) // 2}H", data + bytes(len(data) % 2))
-    result = sum(words)
-    while result >> 16:
-        result = (result & 0xFFFF) + (result >> 16)
-    return result
-
-
-def pseudo_header(data, at):
-    addresses = data[at.ip + 12 : at.tcp] if data[at.ip] >> 4 == 4 else data[at.ip + 8 : at.tcp]
-    return addresses + struct.pack(">II", at.end - at.tcp, TCP)
-
-
-def with_checksums(data):
-    """The frame with the checksums that it ought to have."""
-    at, data = segment(data), bytearray(data)
-    if data[at.ip] >> 4 == 4:
-        data[at.ip + IP_CHECKSUM : at.ip + IP_CHECKSUM + 2] = bytes(2)
-        checksum = 0xFFFF - total(bytes(data[at.ip : at.tcp]))
-        data[at.ip + IP_CHECKSUM : at.ip + IP_CHECKSUM + 2] = struct.pack(">H", checksum)
-    place = slice(at.tcp + TCP_CHECKSUM, at.tcp + TCP_CHECKSUM + 2)
-    data[place] = bytes(2)
-    covered = pseudo_header(bytes(data), at) + bytes(data[at.tcp : at.end])
-    data[place] = struct.pack(">H", 0xFFFF - total(covered))
-    return bytes(data)
 
 
 @functools.cache
@@ -83,9 +46,9 @@ def messages():
     for name in NAMES:
         for index, frame in enumerate(pcapng.read(captures()[name])[1]):
             data = pcapng.data(frame)
-            at = segment(data)
+            at = layers(data) if ends(data) else None
             if at and data[at.payload : at.payload + 4] in EYECATCHERS:
-                assert with_checksums(data) == data
+                assert with_tcp_checksums(data) == data
                 found.append((name, index, at.payload, at.end))
     return found
 
@@ -130,11 +93,11 @@ def compared(text):
 
 def damaged_first(index, data):
     """The damaged segment comes before the right one. A retransmission has another IP ID."""
-    at, data = segment(data), bytearray(data)
-    if data[at.ip] >> 4 == 4:
+    at, data = layers(data), bytearray(data)
+    if not at.ipv6:
         data[at.ip + IP_ID] ^= 0x55
-        right = with_checksums(bytes(data))
-        data[at.ip : at.tcp] = right[at.ip : at.tcp]
+        right = with_tcp_checksums(bytes(data))
+        data[at.ip : at.transport] = right[at.ip : at.transport]
 
     def alter(frames):
         moments = [pcapng.time(frame) for frame in frames[index - 1 : index + 1]]
@@ -166,14 +129,15 @@ def test_flipped_bits(tshark, scratch):
         without = page(tshark, scratch, name, lambda frames: frames[:index] + frames[index + 1 :])
         assert compared(text) == compared(without), (name, index)
         assert "damaged" in text
-        text = page(tshark, scratch, name, instead(index, with_checksums(data)))
+        text = page(tshark, scratch, name, instead(index, with_tcp_checksums(data)))
         assert "damaged" not in text, (name, index)
 
 
-def offloaded(data, at, kind):
+def offloaded(data, kind):
     """The frame as a host sends it whose adapter fills in the checksum."""
-    place = at.tcp + TCP_CHECKSUM
-    value = struct.pack(">H", total(pseudo_header(data, at))) if kind == "partial" else kind
+    place = layers(data).transport + TCP_CHECKSUM
+    partial = struct.pack(">H", checksum_sum(pseudo_header(data)))
+    value = partial if kind == "partial" else kind
     return data[:place] + value + data[place + 2 :]
 
 
@@ -184,11 +148,9 @@ def test_checksums_that_mean_nothing(tshark, scratch, port):
     def alter(kind, frames):
         for frame in frames:
             data = pcapng.data(frame)
-            at = segment(data)
-            if at:
-                source, destination = struct.unpack_from(">HH", data, at.tcp)
-                if (source < destination) == port:
-                    frame = pcapng.with_data(frame, offloaded(data, at, kind))
+            found = ends(data)
+            if found and (found[0][1] < found[1][1]) == port:
+                frame = pcapng.with_data(frame, offloaded(data, kind))
             yield frame
 
     for name in NAMES:
