@@ -18,8 +18,8 @@
  *
  * Limitations:
  * - Without the SYN, TCP calls a dissector that owns the port before the heuristic.
- * - TCP's dissector passes on no bytes that come after their own acknowledgement. If a CLC message
- *   comes after its acknowledgement in the capture, it is not dissected.
+ * - TCP's dissector passes on no bytes that come after their own acknowledgement. A CLC message
+ *   among them is dissected if it begins its segment and ends in it (tcp/withheld.c).
  * - Nothing is learned from a damaged segment (tcp/damage.c). If a message comes in several
  *   segments, the retransmission of a damaged one is not dissected.
  * - A message that never becomes complete is shown at the FIN or RST of its sender, or only in a
@@ -91,6 +91,7 @@ dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     conversation_t *bypass = smcr_handshake_bypass();
 
+    smcr_tcp_note_offer();
     if (smcr_capture_is_quoted(pinfo)) /* the segment itself is not on the wire */
         return 0;
     if (bypass)
@@ -141,4 +142,5 @@ smcr_dissector_clc_handoff(void)
     dissector_add_for_decode_as("tcp.port", clc);
     heuristic = smcr_heuristic_add("tcp", dissect_heuristic, "SMC-R CLC over TCP", "smcr_clc");
     smcr_tcp_clc_handoff(clc);
+    smcr_tcp_withheld_handoff(clc);
 }

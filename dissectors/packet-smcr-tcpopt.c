@@ -118,7 +118,7 @@ dissect_at_point(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data
 static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    unsigned annotated = smcr_annotate_conns_shown();
+    unsigned annotated = smcr_annotate_conns_shown(), offers = smcr_tcp_offers();
     if (smcr_capture_compares_all_tcp() && is_enabled() && may_learn(pinfo))
         smcr_capture_learn(pinfo); /* finds out whether the file has several capture points */
     bool has_points = smcr_state_points(smcr_capture_state()) != NULL;
@@ -126,6 +126,8 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
                           : smcr_handshake_original(tvb, pinfo, tree, data);
 
     smcr_tcp_dissect_retransmission(tvb, pinfo, tree);
+    if (is_enabled())
+        smcr_tcp_dissect_withheld(tvb, pinfo, tree, offers);
     smcr_tcp_show_segment(tvb, pinfo, tree, annotated);
     return used;
 }

@@ -182,6 +182,7 @@ PROPERTIES = [
             "facts/test_story_links.py",
             "facts/test_story_handshakes.py",
             "facts/test_causes.py",
+            "facts/test_clocks.py",
             "facts/test_causes_made.py",
             "facts/test_times.py",
         ],

@@ -422,6 +422,7 @@ def test_first_pass_is_asked_once_in_each_dissector():
     assert {name: count for name, count in asks.items() if count} == {
         "packet-smcr-tcpopt.c": 1,
         "segment.c": 1,
+        "withheld.c": 1,
         "packet-smcr-clc.c": 1,
         "damage.c": 1,  # damaged segments
         "learn.c": 1,

@@ -250,12 +250,25 @@ start_file(void)
 
 /* ---- the claim ---- */
 
+/* Returns the connection of the conversation. A conversation that goes on with the connection of an
+ * earlier one (smcr_handshake_rejoin()) has this earlier one as protocol data of ours. NULL: there
+ * is no connection, or `conversation` is NULL. */
+static smcr_conn_t *
+conn_of(conversation_t *conversation)
+{
+    const smcr_state_t *state = smcr_capture_state();
+    smcr_conn_t *conn = conversation ? smcr_conn_of_conversation(state, conversation) : NULL;
+    void *before = NULL;
+
+    if (conversation && !conn)
+        before = conversation_get_proto_data(conversation, proto_smcr);
+    return before ? smcr_conn_of_conversation(state, before) : conn;
+}
+
 smcr_conn_t *
 smcr_handshake_find_conn(packet_info *pinfo)
 {
-    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-
-    return conversation ? smcr_conn_of_conversation(smcr_capture_state(), conversation) : NULL;
+    return conn_of(find_conversation_pinfo(pinfo, 0));
 }
 
 /* Whether an end of the TCP connection has begun to close the connection. */
@@ -301,7 +314,7 @@ smcr_conn_t *
 smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client)
 {
     conversation_t *conversation = find_or_create_conversation(pinfo);
-    smcr_conn_t *conn = smcr_conn_of_conversation(smcr_capture_state(), conversation);
+    smcr_conn_t *conn = conn_of(conversation);
 
     if (conn && conn->socket && smcr_conn_began_before_capture(conn)) {
         conversation = new_conversation(pinfo, pinfo->num); /* new connection with the same ports:
@@ -433,6 +446,36 @@ flow_from(const struct tcp_analysis *tcp, const smcr_conn_t *conn, unsigned role
     if (above == 0)
         above = conn->port[role] > conn->port[!role] ? 1 : -1;
     return above >= 0 ? &tcp->flow1 : &tcp->flow2;
+}
+
+/* Whether the SYN or SYN-ACK that the earlier conversation lacks begins this connection. `first`:
+ * the client's initial sequence number, which the segment has or acknowledges. */
+static bool
+begins_half(const smcr_conn_t *conn, bool from_client, uint32_t first)
+{
+    const struct tcp_analysis *tcp = analysis_of(conn);
+    bool has_had_it = from_client ? conn->option_syn : conn->has_synack;
+
+    return tcp && !has_had_it && flow_from(tcp, conn, 0)->base_seq == first;
+}
+
+/* Wireshark keeps the client's initial sequence number in the first conversation: from the SYN, or
+ * from the acknowledgement in the SYN-ACK. */
+void
+smcr_handshake_rejoin(packet_info *pinfo, bool from_client, uint32_t first)
+{
+    conversation_t *now = find_conversation_pinfo(pinfo, 0);
+    conversation_t *before =
+        find_conversation(pinfo->num - 1, &pinfo->src, &pinfo->dst, CONVERSATION_TCP,
+                          pinfo->srcport, pinfo->destport, 0);
+
+    if (!now || !before || now == before || conn_of(now))
+        return;
+    const smcr_conn_t *conn = smcr_conn_of_conversation(smcr_capture_state(), before);
+    if (!conn || !begins_half(conn, from_client, first))
+        return;
+    conversation_add_proto_data(now, proto_smcr, before);
+    conversation_set_dissector_from_frame_number(now, pinfo->num, known.clc);
 }
 
 /* Whether the FIN of the flow may belong to this connection, and not to a later connection with the

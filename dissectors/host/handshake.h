@@ -140,6 +140,13 @@ dissector_handle_t smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_
 /* Returns the connection of this TCP packet; NULL: the TCP connection has had no sign of SMC. */
 smcr_conn_t *smcr_handshake_find_conn(packet_info *pinfo);
 
+/* First pass: lets the conversation of this SYN or SYN-ACK have the connection of an earlier
+ * conversation between the same ends, if that one lacks this segment and has the same initial
+ * sequence number of the client. Wireshark begins the new conversation if the frames of the two
+ * ends have times of clocks that differ: the SYN-ACK then comes after the FIN of the client, or the
+ * SYN after that of the server. `first`: that number, as in the packet, host byte order. */
+void smcr_handshake_rejoin(packet_info *pinfo, bool from_client, uint32_t first);
+
 /* First pass: returns the connection of this TCP packet. Makes the connection if it does not exist
  * yet. `from_client`: the client sends this packet. From this frame on, TCP calls the CLC dissector
  * first for the bytes of the conversation, whatever the ports are. */

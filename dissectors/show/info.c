@@ -49,22 +49,42 @@ is_of_order(const smcr_record_t *record, const smcr_event_t *event)
            smcr_item_is_breach(row->group, row->severity);
 }
 
+/* Whether the event says that CLC messages are missing which the capture has later, since TCP and
+ * RoCE, or the two hosts, have times of two clocks. */
+static bool
+is_of_late_clc(const smcr_record_t *record, const smcr_event_t *event)
+{
+    const smcr_conn_t *conn = record->conn;
+
+    if (!conn || !conn->lgr || !conn->lgr->clocks_differ || !conn->accept_frame)
+        return false;
+    return event->id == SMCR_EVENT_conn_late || event->id == SMCR_EVENT_cdc_unknown_token ||
+           event->id == SMCR_EVENT_clc_confirm_without_accept;
+}
+
+bool
+smcr_show_event_at_once(const smcr_event_t *event)
+{
+    return event->id == SMCR_EVENT_silent || event->id == SMCR_EVENT_llc_no_request;
+}
+
 /* Whether the event is shown. 1. Events of the receiver's window are shown if the capture has all
  * packets of the reader. 2. An event with a deferred check is shown only in the second pass, and
- * only if later packets confirm the event. 3. Exception: "Peer silent" is also shown in the first
- * pass, and in the second pass only if later packets confirm it. 4. A breach is not shown if a
- * later packet has shown that TCP and RoCE have times of two clocks. */
+ * only if later packets confirm the event. 3. Exception: "Peer silent" and a response whose request
+ * is missing are also shown in the first pass, and in the second pass only if later packets confirm
+ * it. 4. A breach, or a missing CLC message, is not shown if a later packet has shown that TCP and
+ * RoCE have times of two clocks. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
     if (is_of_window(event->id) && !smcr_evidence_hears_reader(record, pinfo->num))
         return false;
-    if (is_of_order(record, event))
+    if (is_of_order(record, event) || is_of_late_clc(record, event))
         return false;
     if (!event->deferred_check)
         return true;
     if (!pinfo->fd->visited)
-        return event->id == SMCR_EVENT_silent;
+        return smcr_show_event_at_once(event);
     return smcr_doubt_proof_holds(smcr_capture_state(), event->deferred_check);
 }
 

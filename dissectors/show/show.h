@@ -60,6 +60,10 @@ void smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in
  * confirm is shown only in the second pass. */
 void smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
 
+/* Whether the first pass shows the event at once, though later packets may refute it. The second
+ * pass shows it only if they do not. */
+bool smcr_show_event_at_once(const smcr_event_t *event);
+
 /* Returns the expert item with the name of the event. */
 const expert_field *smcr_show_event_expert(const smcr_event_t *event);
 

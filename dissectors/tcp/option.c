@@ -89,6 +89,7 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
     }
     if (smcr_translation_original(pinfo))
         return;
+    smcr_handshake_rejoin(pinfo, from_client, from_client ? tcp->th_rawseq : tcp->th_rawack - 1);
     learn_syn(pinfo, smcr_handshake_claim_conversation(pinfo, from_client), tcp, true);
 }
 

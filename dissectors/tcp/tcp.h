@@ -101,6 +101,25 @@ void smcr_tcp_clc_handoff(dissector_handle_t clc);
  * `tcp`: the argument that TCP would pass. No message is put together from several segments. */
 void smcr_tcp_clc_call(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, struct tcpinfo *tcp);
 
+/* ---- CLC that Wireshark's TCP withholds (withheld.c) ---- */
+
+/* Notes that Wireshark's TCP has called the CLC dissector. */
+void smcr_tcp_note_offer(void);
+
+/* Returns how often that has been noted, in the whole run of Wireshark. */
+unsigned smcr_tcp_offers(void);
+
+/* Dissects the CLC message at the beginning of a segment's payload, if TCP has withheld it because
+ * its bytes were acknowledged in an earlier frame, and no frame before had a message of its type.
+ * Later passes dissect the same messages as the first. Called after TCP's dissector. `tvb` begins
+ * with the TCP header. `before`: value of smcr_tcp_offers() before TCP's dissector was called. */
+void smcr_tcp_dissect_withheld(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                               unsigned before);
+
+/* Called once, after all protocols have registered. `handle`: the CLC dissector. */
+void smcr_tcp_withheld_handoff(dissector_handle_t handle);
+
+
 /* Keys of p_add_proto_data(). */
 enum {
     SMCR_TCP_BEGUN = 1,      /* the smcr_tcp_begun_t of a frame */

@@ -210,11 +210,21 @@ ENDS = [
     (
         "rule-cdc-abort",
         ",smcr.port == 41004",
-        "ended with an abort; the server had closed it in frame 54",
+        "192.0.2.1:41004 → 192.0.2.2:50000; the server had closed it in frame 54",
         None,
     ),
-    ("rule-cdc-abort", ",smcr.port == 41003", "ended with an abort", "had closed it"),
-    ("rule-cdc-abort", ",smcr.port == 41005", "ended with an abort", "had closed it"),
+    (
+        "rule-cdc-abort",
+        ",smcr.port == 41003",
+        "The client aborted 192.0.2.1:41003",
+        "had closed it",
+    ),
+    (
+        "rule-cdc-abort",
+        ",smcr.port == 41005",
+        "The client aborted 192.0.2.1:41005",
+        "had closed it",
+    ),
     (
         "peer-second-link",
         "",

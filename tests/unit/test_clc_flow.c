@@ -359,8 +359,8 @@ test_exchanges(void)
         {.types = {1, 3}, .requests = {0, 0}, .asks = {true, false}},
         {.types = {2, 1, 3}, .requests = {0, 0, 1}, .asks = {true, false, false}},
         {.types = {2, 3, 1}, .requests = {0, 1, 0}, .asks = {true, false, false}},
-        {.types = {3, 2, 1}, .requests = {0, 0, 0}, .asks = {false, true, false}},
-        {.types = {1, 3, 2}, .requests = {0, 0, 0}, .asks = {true, false, true}},
+        {.types = {3, 2, 1}, .requests = {0, 0, 0}, .asks = {false, false, false}},
+        {.types = {1, 3, 2}, .requests = {0, 0, 0}, .asks = {true, false, false}},
     };
 
     for (unsigned order = 0; order < G_N_ELEMENTS(orders); order++) {

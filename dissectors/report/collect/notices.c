@@ -184,8 +184,7 @@ smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
     const smcr_record_t *record = packet->record;
 
     for (const smcr_event_t *event = record->events; event; event = event->next) {
-        /* the first pass shows the event "silent" itself */
-        if (event->deferred_check && event->id != SMCR_EVENT_silent)
+        if (event->deferred_check && !smcr_show_event_at_once(event))
             defer(collection, pinfo, record,
                   (claimed_t){.event = event, .kind = {.is_event = true}});
     }

@@ -617,22 +617,28 @@ find_clock_step(smcr_finder_t *finder)
                     smcr_words_duration(finder->scope, notice.back), notice.first.frame, others);
 }
 
-/* Finding: packets are captured after their own acknowledgements, so the times of the capture do
- * not show which packet was first. The two directions come from two interfaces with different
- * clocks, for example from two captures that were merged. */
+/* Finding: packets are captured after their own acknowledgements, or CLC and RoCE in an impossible
+ * order, so the times of the capture do not show which packet was first. The two directions, or TCP
+ * and RoCE, come from two interfaces with different clocks, for example from two captures that were
+ * merged. */
 static void
 find_differing_clocks(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.captured_late");
+    bool is_late = notice.count != 0;
 
+    if (!is_late)
+        notice = smcr_finder_notice(finder, "smcr.clocks_differ");
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CLOCKS_DIFFER,
                                            .count = notice.count,
                                            .when = notice.first,
-                                           .filter = "smcr.captured_late"},
-                    "Packets are captured after their own acknowledgements: the clocks of "
-                    "interfaces differ, or the file is not sorted; times and causes are not "
-                    "proven");
+                                           .filter = notice.filter},
+                    "%s: the clocks of interfaces differ, or the file is not sorted; times and "
+                    "causes are not proven",
+                    is_late ? "Packets are captured after their own acknowledgements"
+                            : "CLC messages and RoCE packets are captured in an order in which no "
+                              "host sends them");
 }
 
 /* ---- connections that go silent ---- */

@@ -50,8 +50,8 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_BY_HANDSHAKE] = {"clc.data_instead", "no_response"},
     [SMCR_FINDING_BY_FALLBACK] = {"clc.declined", "clc.out_of_sync_decline", "no_response"},
     [SMCR_FINDING_BY_ICRC] = {"cdc.unseen_data", "cdc.sequence_gap", "packet_ahead"},
-    [SMCR_FINDING_BY_CLOCKS_DIFFER] = {"captured_late", "no_response", "llc.late_response",
-        "conn.began_before", "packet_ahead", "cdc.sequence_gap", OF_LACK},
+    [SMCR_FINDING_BY_CLOCKS_DIFFER] = {"captured_late", "clocks_differ", "no_response",
+        "llc.late_response", "conn.began_before", "packet_ahead", "cdc.sequence_gap", OF_LACK},
     [SMCR_FINDING_BY_DISORDER] = {"packet_ahead"},
     [SMCR_FINDING_BY_LACK] = {"packet_ahead", "cdc.sequence_gap", "no_response", OF_LACK},
 };

@@ -11,6 +11,7 @@
 
 #include "clc_flow.h"
 #include "credits.h"
+#include "early.h"
 #include "exchange.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
@@ -123,22 +124,9 @@ take_in_size(smcr_conn_side_t *side)
     rmb->element_size = side->size = differs ? before : side->size;
 }
 
-/* Whether CDC messages with a token have come before CLC announces the token, though the first
- * contact of the group is captured, and no packet of the group is missing. `before`: connection
- * that has the token so far. It must have been made from CDC messages alone. */
-static bool
-was_used_early(const smcr_arrival_t *arrival, const smcr_conn_t *before)
-{
-    const smcr_lgr_t *lgr = before->lgr;
-
-    return lgr->first_contact_captured && smcr_conn_began_before_capture(before) &&
-           !smcr_evidence_lacks_between(lgr, 0, arrival->when.frame);
-}
-
 /* Gives the token to the connection: CDC messages to the side `owner` name the connection by
  * `token` from now on. Also reports a token that another open connection has, and notes the
- * difference of the connection's two tokens, which some hosts keep the same for all connections. If
- * CDC messages had the token before CLC announced it, TCP and RoCE have times of two clocks. */
+ * difference of the connection's two tokens, which some hosts keep the same for all connections. */
 static void
 give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t token)
 {
@@ -148,8 +136,6 @@ give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t
         smcr_event_add(arrival, SMCR_EVENT_token_reused,
                        "Connection %u had this alert token, and its close is not captured",
                        before->index);
-    if (before && before != conn)
-        conn->lgr->clocks_differ |= was_used_early(arrival, before);
     if (is_given_twice(arrival, conn, before, owner))
         conn->side[owner].token_shared = before->side[owner].token_shared = true;
     smcr_conn_set_token(arrival->state, conn, owner, token);
@@ -220,23 +206,12 @@ take_in_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     give_element(arrival, conn, qp->side);
 }
 
-/* Whether the CLC message of this type shows that TCP and RoCE have times of two clocks. The first
- * link of a group is set up after the Confirm of the first contact, and before the server accepts
- * another connection of the group (RFC 7609, 3.5.1). So the order of the capture is impossible in
- * two cases:
- * 1. the message is of a later contact, and the first link has carried no packet so far;
- * 2. the message is the Confirm of the first contact, and the link has already carried more packets
- *    than its setup has. A capture that is only a little out of order has fewer. */
-static bool
-shows_two_clocks(const smcr_conn_t *conn, const smcr_link_t *link, uint8_t type)
+/* Notes that the connection begins here, in the flows to and from the queue pair of the side. */
+static void
+begin_flow(smcr_conn_side_t *side, smcr_qp_t *qp)
 {
-    const uint32_t most = 16; /* highest number of packets with which a link is set up: two LLC
-                                 exchanges, and acknowledgements */
-    bool is_idle = link->state == SMCR_LINK_ANNOUNCED && link->packet_count == 0;
-
-    if (!conn->first_contact)
-        return is_idle && link->is_announced && link->lgr->first_contact_captured;
-    return type == SMCR_CLC_CONFIRM && link->packet_count > most;
+    side->valid_from = side->last_confirmed_use = side->last_positioned_write = smcr_point_now(qp);
+    side->announced_at = smcr_point_now(smcr_qp_peer(qp));
 }
 
 /* Takes in what an Accept or Confirm announces for its sender: link group, peer ID, RMB, token,
@@ -250,21 +225,23 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     smcr_conn_side_t *side = &conn->side[qp->side];
 
     smcr_conn_join(conn, lgr);
-    lgr->clocks_differ |= shows_two_clocks(conn, qp->link, clc->header.type);
+    smcr_state_early_judge(conn, qp->link, clc->header.type);
     if (!smcr_record_has_event(arrival->record, SMCR_EVENT_clc_peer_changed))
         memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     take_in_extension(lgr, clc);
     take_in_link_terms(conn, qp, accept);
+    if (!smcr_state_early_join(arrival, conn, qp, accept))
+        begin_flow(side, qp);
     side->size = smcr_bsize_to_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = offered_element(conn, lgr, accept->rmb_index);
-    side->valid_from = side->last_confirmed_use = side->last_positioned_write = smcr_point_now(qp);
-    side->announced_at = smcr_point_now(smcr_qp_peer(qp));
     take_in_rmb(arrival, conn, qp, accept);
     smcr_state_exchange_named_rmb(arrival, qp, side->rmb);
     give_token(arrival, conn, qp->side, accept->token);
     conn->side[0].link = conn->side[1].link = qp->link;
-    if (clc->header.type == SMCR_CLC_CONFIRM && conn->first_contact)
+    if (clc->header.type == SMCR_CLC_CONFIRM && conn->first_contact) {
+        smcr_state_early_confirm(arrival, smcr_qp_peer(qp), clc);
         take_in_initial_psn(qp, clc);
+    }
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
 
@@ -283,37 +260,31 @@ new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
     return &link->qp[side];
 }
 
-/* Whether packets of the link that the Accept announces have come before the Accept. `qp`: known
- * queue pair with the number that the Accept names; NULL: none. The first packet that this queue
- * pair sent must have the initial PSN in the Accept. Queue pairs begin at random PSNs, so it is the
- * same link then. */
+/* Whether an earlier transmission of the connection's Accept has announced the link. */
 static bool
-has_begun_before(smcr_qp_t *qp, const smcr_clc_t *clc)
+is_announced_for(const smcr_link_t *link, const smcr_conn_t *conn)
 {
-    if (!qp || qp->link->is_announced || (!clc->complete && clc->lacks_psn))
-        return false;
-    const smcr_flow_t *flow = &smcr_qp_peer(qp)->traffic.flow;
-    return flow->psn_history.used && (flow->first & SMCR_PSN_MASK) == clc->u.accept.psn;
+    return link->is_announced && link->lgr == conn->lgr;
 }
 
 /* The server's queue pair on the link that the Accept names. For a first contact, or an unknown
  * queue pair, makes a new group and link, unless an earlier transmission of the Accept has made
- * them. */
+ * them, or earlier frames have shown the link. */
 static smcr_qp_t *
-server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+server_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     const smcr_clc_accept_t *accept = &clc->u.accept;
     smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
     smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, true);
 
-    if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr))
+    if (qp && (!conn->first_contact || is_announced_for(qp->link, conn)))
         return qp;
-    smcr_qp_t *begun = smcr_qp_find(arrival->state, &key);
-    bool clocks_differ = has_begun_before(begun, clc);
-    if (clocks_differ)
-        begun->link->lgr->goes_on_as_other = true;
+    smcr_qp_t *early = smcr_state_early_server_qp(arrival, conn, clc);
+    if (early)
+        return early;
+    smcr_qp_t *before = smcr_qp_find(arrival->state, &key);
     qp = new_group(arrival->state, &key, 1);
-    qp->link->lgr->clocks_differ = clocks_differ;
+    qp->link->lgr->shown_before = conn->first_contact ? before : NULL;
     qp->link->lgr->first_accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);
     qp->link->lgr->first_contact_captured = conn->first_contact;
     qp->link->is_announced = conn->first_contact;
@@ -436,9 +407,25 @@ is_cut_before_qp(const smcr_clc_t *clc)
     return may_agree && !smcr_wire_clc_names_qp(clc) && !clc->malformed && !clc->smcd;
 }
 
+/* Finds the link and group of an Accept. An Accept that comes after its Confirm shows that clocks
+ * differ. Returns the queue pair of the server. */
+static smcr_qp_t *
+place_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    bool is_late = conn->confirm_frame && !conn->accept_frame;
+
+    conn->accept_frame = arrival->when.frame;
+    conn->first_contact = smcr_wire_clc_is_first_contact(clc);
+    smcr_qp_t *qp = server_qp(arrival, conn, clc);
+    if (is_late)
+        smcr_lgr_prove_clocks(qp->link->lgr);
+    return qp;
+}
+
 /* Finds the link and group of an Accept or Confirm, and sets the roles of the group: the server
  * sends the Accept, the client the Confirm. Returns the queue pair of the sender. NULL: the message
- * is no Accept or Confirm of SMC-R, or the queue pair is not known. */
+ * is no Accept or Confirm of SMC-R,
+ * or the queue pair is not known. */
 static smcr_qp_t *
 place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -451,9 +438,7 @@ place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     if (!smcr_wire_clc_agrees(clc->header.type) || !smcr_wire_clc_names_qp(clc))
         return NULL;
     if (accepts) {
-        conn->accept_frame = arrival->when.frame;
-        conn->first_contact = smcr_wire_clc_is_first_contact(clc);
-        qp = server_qp(arrival, conn, clc);
+        qp = place_accept(arrival, conn, clc);
     } else {
         qp = client_qp(arrival, conn, clc);
         conn->confirm_frame = arrival->when.frame;
@@ -481,16 +466,19 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
 }
 
 /* Whether a message of this type is no new step of the handshake. Either its sender sends the last
- * message once more, or the message is a Proposal that the capture has after the Accept. `waiting`:
- * exchange of the last message, which waits for its answer; NULL: none. */
+ * message once more, or the message is a Proposal that the capture has after the Accept, or an
+ * Accept that it has after the Confirm. `waiting`: exchange of the last message, which waits for
+ * its answer; NULL: none. */
 static bool
 adds_no_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
              bool from_server)
 {
     bool is_copy =
         waiting && conn->clc_step_type == type && conn->clc_step_by_server == from_server;
+    bool is_late_proposal = type == SMCR_CLC_PROPOSAL && conn->accept_frame;
+    bool is_late_accept = type == SMCR_CLC_ACCEPT && conn->confirm_frame;
 
-    return is_copy || (type == SMCR_CLC_PROPOSAL && conn->accept_frame);
+    return is_copy || is_late_proposal || is_late_accept;
 }
 
 /* Whether a message of this type answers the last message. The Accept answers the Proposal, the
@@ -672,6 +660,7 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     take_in_message(arrival, conn, &message);
     if (message.qp)
         smcr_rules_check_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
+    smcr_state_early_tell(arrival, conn->lgr);
     /* the direction of the record is that of the TCP connection, even if the link group has other
      * roles */
     arrival->record->direction = conn->roles_unknown ? SMCR_LGR_SIDE_UNKNOWN : from_server;

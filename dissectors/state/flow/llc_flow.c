@@ -10,6 +10,7 @@
 
 #include "llc_flow.h"
 #include "credits.h"
+#include "early.h"
 #include "exchange.h"
 #include "state/flow/writes/writes.h"
 #include "state/model/store.h"
@@ -232,6 +233,7 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
         link->number = message->llc->u.confirm_link.link;
     link->has_number = true;
     smcr_lgr_set_server(message->lgr, message->response ? message->to->side : message->from->side);
+    smcr_state_early_begin(message->arrival, link);
     if (!message->response && !link->confirm_frame)
         link->confirm_frame = message->arrival->when.frame;
     if (message->response)
@@ -697,7 +699,9 @@ note_confirmed_late(const smcr_exchange_message_t *message, const smcr_rmb_t *rm
     if (message->response || !rmb || !smcr_rmb_find_conn(rmb, is_certainly_open, message))
         return;
     lgr->confirmed_late[message->from->side] = true;
-    lgr->clocks_differ |= lgr->confirmed_late[0] && lgr->confirmed_late[1];
+    if (lgr->confirmed_late[0] && lgr->confirmed_late[1])
+        smcr_lgr_prove_clocks(lgr);
+    smcr_state_early_tell(message->arrival, lgr);
 }
 
 /* Takes in CONFIRM RKEY: the owner announces an RMB with its RTokens on all links, and the peer

@@ -431,6 +431,18 @@ smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, 
     return first ? one : other;
 }
 
+/* The connection of the messages is known by at least one token. */
+void
+smcr_join_early(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *early)
+{
+    wmem_list_remove(early->lgr->one_direction_conns, early);
+    for (int side = 0; side < 2; side++)
+        if (early->side[side].has_token)
+            take_direction(state, conn, early, side);
+    early->lgr->unfinished_clc_conns -= !early->clc_finished;
+    early->clc_finished = true;
+}
+
 /* ---- two half links, with their link groups ---- */
 
 /* A queue pair that moves to another link, when two link objects are joined. */
@@ -600,15 +612,50 @@ join_half_link(smcr_state_t *state, smcr_link_t *link, smcr_qp_t *to, smcr_qp_t 
     move_lgr(state, lgr, &(moved_t){from, to});
 }
 
-/* Every doubt gives no join: two links that were joined cannot be separated again. */
+/* The queue pair `from` stays as it is, but nothing finds it any more: `now` has its key. */
+void
+smcr_join_replaced(smcr_state_t *state, smcr_qp_t *now, smcr_qp_t *from)
+{
+    smcr_link_t *before = from->link;
+    smcr_lgr_t *lgr = before->lgr;
+
+    if (before->merged_into || lgr == now->link->lgr || !is_half_known(from))
+        return;
+    now->link->packet_count += before->packet_count;
+    now->link->added_frame = MIN(now->link->added_frame, before->added_frame);
+    wmem_list_remove(state->half_known_links, before);
+    before->merged_into = now->link;
+    move_lgr(state, lgr, &(moved_t){from, now});
+}
+
+/* Whether the first packet to `client`, the only known queue pair of its link, has the initial PSN
+ * that the Accept of the group `lgr` announces: the server has sent it on the link of the
+ * Accept. */
+static bool
+begins_as_announced(const smcr_lgr_t *lgr, const smcr_qp_t *client)
+{
+    const smcr_flow_t *flow = &client->traffic.flow;
+
+    return lgr->first_accept && client->side == lgr->server && flow->psn_history.used &&
+           (flow->first & SMCR_PSN_MASK) == lgr->first_accept->psn;
+}
+
+/* Every doubt gives no join: two links that were joined cannot be separated again. If the first
+ * contact of the group is captured, no packet comes before it, unless clocks differ. */
 void
 smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key)
 {
     smcr_qp_t *from = smcr_qp_find(state, key);
+    bool has_begun = link->lgr->first_contact_captured;
 
-    if (!from || from->link == link || !is_half_known(from) || link->lgr->first_contact_captured)
+    if (!from || from->link == link || !is_half_known(from))
+        return;
+    if (has_begun && !begins_as_announced(link->lgr, from))
         return;
     smcr_qp_t *to = &link->qp[!from->side];
-    if (can_be_one(to, from))
-        join_half_link(state, link, to, from);
+    if (!can_be_one(to, from))
+        return;
+    if (has_begun)
+        smcr_lgr_prove_clocks(link->lgr);
+    join_half_link(state, link, to, from);
 }

@@ -501,6 +501,15 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 /* ---- joining two objects that describe the same connection, or the same link. Records that point
  * to the removed object are corrected by smcr_record_complete() ---- */
 
+/* Joins the link of `from`, of which only this queue pair is known, into the link of `now`, which
+ * is the same queue pair: CLC has announced it after the first packets. Nothing changes if more of
+ * the link, or of its group, is known. */
+void smcr_join_replaced(smcr_state_t *state, smcr_qp_t *now, smcr_qp_t *from);
+
+/* Joins `early`, which CDC messages alone have shown, into `conn`, which CLC has announced in the
+ * same group: both are one connection. */
+void smcr_join_early(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *early);
+
 /* Joins two connection objects of a group. They are the same connection, but each object knows only
  * one direction. `one` knows the data to `side`, and `other` knows the data from `side`. Returns
  * the object that counts from now on. This is the object with a host's report or, without a report,

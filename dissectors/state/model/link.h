@@ -275,11 +275,14 @@ struct smcr_lgr {
 
     /* ---- its first contact ---- */
     bool first_contact_captured; /* the first contact is in the capture */
-    bool goes_on_as_other; /* RoCE packets of a new link group came before the Accept that announces
-                              the group. This object has these packets; a second object, made for
-                              the Accept, has all later packets */
     bool clocks_differ;   /* TCP and RoCE have times of two clocks: their packets are in an order in
                              which no host sends them */
+    /* queue pair that packets have shown before the Accept of the group named the same GID and
+     * number, as long as it is not known whether it is another one; NULL: none */
+    smcr_qp_t *shown_before;
+    bool clocks_proven;   /* the order of captured frames proves `clocks_differ`. False: it may also
+                             be that no RoCE packet of the group is captured */
+    bool clocks_told;     /* an event has reported `clocks_proven` */
     bool confirmed_late[2]; /* by side: the side has sent CONFIRM RKEY for an RMB only after CLC
                                named the RMB for a connection that is open */
     bool has_release;     /* `release` is known */
@@ -393,6 +396,13 @@ struct smcr_lgr {
     struct smcr_rules_lgr *rules; /* what state/rules/ keeps of the group's connections; NULL:
                                      nothing */
 };
+
+/* Notes that the order of captured frames proves that times of two clocks differ. */
+static inline void
+smcr_lgr_prove_clocks(smcr_lgr_t *lgr)
+{
+    lgr->clocks_differ = lgr->clocks_proven = true;
+}
 
 /* Notes that CLC has announced both tokens of a connection. `lead`: token of side 1 minus token of
  * side 0, modulo 2^32. */

@@ -283,7 +283,7 @@ smcr_collect_conn_may_go_on_as_other(const smcr_conn_t *conn)
 {
     const smcr_lgr_t *lgr = conn->lgr;
 
-    return !conn->conversation && lgr && (lgr->clocks_differ || lgr->goes_on_as_other);
+    return !conn->conversation && lgr && lgr->clocks_differ;
 }
 
 /* `goes_on` is known only if the close is, or if TCP has ended. */

@@ -205,23 +205,41 @@ fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *cou
         entry->setup.most_s = begun.time - syn;
 }
 
+/* Whether the captured CLC messages are in the order in which hosts send them. If they are not, the
+ * two hosts' frames have times of clocks that differ. */
+static bool
+has_ordered_clc(const smcr_collect_conn_stats_t *counted)
+{
+    uint32_t last = 0;
+
+    for (unsigned type = SMCR_CLC_PROPOSAL; type <= SMCR_CLC_CONFIRM; type++) {
+        uint32_t frame = counted->clc[type].frame;
+        if (frame && frame < last)
+            return false;
+        last = MAX(last, frame);
+    }
+    return true;
+}
+
 /* Each step begins where the step before has ended: a missing message makes both of its steps
- * unknown. */
+ * unknown. Without the order of TCP no step is known. */
 void
 smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
                              const smcr_collect_conn_stats_t *counted,
                              const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
-    bool known = tcp && tcp->syn.frame && !tcp->is_disordered;
+    bool in_order = has_ordered_clc(counted) && (!tcp || !tcp->is_disordered);
+    bool known = tcp && tcp->syn.frame && in_order;
     uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
 
-    entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
-    entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
-    entry->setup.confirm_s = step(&from, counted->clc[SMCR_CLC_CONFIRM]);
-    entry->setup.llc_s = step(&from, smcr_collect_conn_ready(counted));
+    if (in_order) {
+        entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
+        entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
+        entry->setup.confirm_s = step(&from, counted->clc[SMCR_CLC_CONFIRM]);
+        entry->setup.llc_s = step(&from, smcr_collect_conn_ready(counted));
+    }
     entry->setup_s = step(&syn, smcr_collect_conn_ready(counted));
     entry->setup_longest = longest_step(counted, scope);
-    fill_bounds(entry, counted, known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN,
-                !tcp || !tcp->is_disordered);
+    fill_bounds(entry, counted, known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, in_order);
     fill_time_of_fallback(entry);
 }

@@ -238,6 +238,14 @@ needs_no_request(const smcr_exchange_message_t *message)
     return lgr->ended_frame || message->all_links || (of_links && message->side == lgr->server);
 }
 
+/* Returns the claim that the request does not come later; NULL: it is not noted whether it comes.
+ * `claim`: this claim, on the stack. */
+static const smcr_doubt_proof_t *
+request_check(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+{
+    return claim->about ? wmem_memdup(state->scope, claim, sizeof *claim) : NULL;
+}
+
 /* A response follows its request (R-3.3-4). A response to which no open request fits breaks the
  * rule if four conditions hold: 1. no packet of the requester is missing; 2. the request does not
  * come later in the capture; 3. the response needs a request (needs_no_request()); 4. the peer has
@@ -251,9 +259,11 @@ CHECK(check_unasked)
     if (!lgr->first_contact_captured)
         return;
     smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !message->side, claim);
-    if (!exchange->request_came || doubt.kind || needs_no_request(message) ||
-        waits_for_any(message))
-        smcr_event_add(arrival, SMCR_EVENT_llc_no_request, NULL);
+    bool is_missing = !exchange->request_came || doubt.kind || needs_no_request(message) ||
+                      waits_for_any(message);
+    if (is_missing)
+        smcr_event_add(arrival, SMCR_EVENT_llc_no_request, NULL)->deferred_check =
+            request_check(arrival->state, &claim);
     else
         smcr_breach_report_unless(arrival, SMCR_EVENT_llc_unrequested, doubt,
                                   "No request precedes this response");

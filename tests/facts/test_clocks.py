@@ -1,0 +1,122 @@
+"""
+Interfaces whose clocks differ. The frames of one host, or only its RoCE packets, or those of both
+hosts, get times of another clock; then the file is sorted by time. So a Confirm may come before its
+Accept, and RoCE before CLC. The connections have to be those of the capture as it was, nobody may
+be blamed for the order, and the page says that clocks differ where the frames prove it.
+"""
+
+import json
+import random
+
+import alterations
+import pcapng
+import wire
+from bed import ALL, CAUSES, STORIES, captures
+
+# name: whether its frames prove in all cases of 50 ms and more that clocks differ; else some do not
+CHOSEN = {
+    "6.1-v2-c-three-conns": True,
+    "6.1-v1-c-three-conns": True,
+    "6.1-v2-a-first-contact-ipv4": False,
+    "6.1-v2-q-forty-conns": True,
+    "6.1-v1-h4-two-links-rkeys": True,
+    "6.1-v2-j-http11": True,
+    "6.1-v1-g3-half-close": False,
+    "6.1-v2-g1-server-killed": False,
+    "6.1-v2-u-both-directions": True,
+    "s08a-server-stopped": False,
+    "s16b-rude-close": True,
+}
+MILLISECONDS = [sign * size for size in (1, 50, 1000, 3000, 60000) for sign in (1, -1)]
+MODES = {
+    "server": lambda is_server, is_roce: is_server,
+    "client": lambda is_server, is_roce: not is_server,
+    "server's RoCE": lambda is_server, is_roce: is_server and is_roce,
+    "client's RoCE": lambda is_server, is_roce: is_roce and not is_server,
+    "RoCE": lambda is_server, is_roce: is_roce,
+}
+# Two connections begin within milliseconds, or queue pairs begin anew, so that not all halves are
+# proven to belong together.
+HALVES = {
+    ("6.1-v2-j-http11", "server", -50),
+    ("6.1-v2-j-http11", "client", 50),
+    ("6.1-v1-h4-two-links-rkeys", "RoCE", 1000),
+    ("6.1-v1-h4-two-links-rkeys", "RoCE", 3000),
+    ("6.1-v1-h4-two-links-rkeys", "RoCE", 60000),
+}
+SHOWN = {"smcr.captured_late", "smcr.clocks_differ"}
+BLAME = ("broken", "no response", "slow to set up", "stopped answering", "rejected")
+PATHS = {
+    name.removesuffix(".pcapng"): path for name, path in captures("real", CAUSES, STORIES).items()
+}
+CASES = [(name, mode, ahead) for name in CHOSEN for mode in MODES for ahead in MILLISECONDS]
+
+
+def write_moved(path, name, mode, ahead):
+    """The capture, in which the frames of `mode` are so many milliseconds later."""
+    head, frames = pcapng.read(PATHS[name])
+    server = sorted(set(map(alterations.host, frames)))[1]
+    roce = {packet.frame for packet in wire.roce(PATHS[name])}
+    by = ahead * alterations.UNIT // 1000
+    moved = [
+        pcapng.at_time(frame, pcapng.time(frame) + by)
+        if MODES[mode](alterations.host(frame) == server, frame.number in roce)
+        else frame
+        for frame in frames
+    ]
+    pcapng.write(path, head, sorted(moved, key=pcapng.time))
+    path.chmod(0o644)
+
+
+def report_of(tshark, path):
+    return json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))
+
+
+def ends(report):
+    return sorted(
+        (str(conn["client"]), str(conn["server"]), conn["outcome"])
+        for conn in report["connections"]
+    )
+
+
+def wrong_with(report, whole, case):
+    """What the report of the moved capture says otherwise than that of the whole one."""
+    name, mode, ahead = case
+    found = []
+    if ends(report) != ends(whole) and case not in HALVES:
+        found.append(f"{len(report['connections'])} connections")
+    told = [each["text"] for each in report["findings"]]
+    before = [each["text"] for each in whole["findings"]]
+    found += [text for text in told if text not in before and any(map(text.count, BLAME))]
+    filters = {each["filter"] for each in report["findings"]}
+    if CHOSEN[name] and abs(ahead) >= 50 and not filters & SHOWN:
+        found.append("the difference of the clocks is not told")
+    if report["breaches"] != whole["breaches"]:
+        found.append(f"breaches: {report['breaches']}")
+    return found
+
+
+def test_clocks_of_interfaces(tshark, scratch):
+    """The default run takes three cases of each capture."""
+    chance = random.Random(3)
+    chosen = (
+        CASES
+        if ALL
+        else [
+            case
+            for name in CHOSEN
+            for case in chance.sample([each for each in CASES if each[0] == name], 3)
+        ]
+    )
+    wholes, wrong = {}, {}
+    path = scratch / "moved.pcapng"
+    for case in chosen:
+        name = case[0]
+        if name not in wholes:
+            write_moved(path, name, "RoCE", 0)
+            wholes[name] = report_of(tshark, path)
+        write_moved(path, *case)
+        found = wrong_with(report_of(tshark, path), wholes[name], case)
+        if found:
+            wrong[case] = found
+    assert wrong == {}
