@@ -571,6 +571,7 @@ describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
 {
     if (seen && seen->rare)
         sent->steps = seen->rare->steps;
+    sent->is_atomic = opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD;
     if (opcode != SMCR_RC_READ_REQUEST)
         return;
     smcr_psn_t read = smcr_reads_find(flow->reads, sent->psn);

@@ -87,7 +87,9 @@ take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_g
 /* Whether `packet` is a copy of the last response with its PSN, if IPv4 identifications do not
  * decide this. Either of two proofs is enough: 1. the two were captured on different sides of a
  * router; 2. `packet` comes at most 100 microseconds after that response, and the peer has sent no
- * packet since the last READ response or Atomic ACK. */
+ * packet in between: it has not requested the response anew. If the capture has each packet twice,
+ * a packet of the peer may come between the two: then it is enough that none has come since the
+ * last READ response or Atomic ACK. */
 static bool
 is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet, smcr_response_grounds_t grounds)
@@ -96,8 +98,10 @@ is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *see
 
     if (is_beyond_router(last, smcr_seen_last_hop_limit(seen), packet, grounds))
         return true;
-    return responses->reverse_count == grounds.reverse_packets &&
-           smcr_seen_is_within(last, packet->when, SMCR_SEEN_SOON);
+    if (responses->reverse_count != grounds.reverse_packets ||
+        (last.frame < responses->quiet_frame && !grounds.twice_within))
+        return false;
+    return smcr_seen_is_within(last, packet->when, SMCR_SEEN_SOON);
 }
 
 /* Returns the frame of the response of which the READ response or Atomic ACK `packet` is a copy; 0:
@@ -130,6 +134,8 @@ take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_
     uint32_t copied = seen ? copied_data(responses, seen, packet, grounds) : 0;
 
     responses->highest = MAX(responses->highest, psn);
+    if (responses->reverse_count != grounds.reverse_packets)
+        responses->quiet_frame = packet->when.frame;
     responses->reverse_count = grounds.reverse_packets;
     *copy = copied != 0;
     if (copied)

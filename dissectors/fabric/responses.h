@@ -27,6 +27,8 @@ typedef struct {
     smcr_psn_t highest; /* highest PSN in `psn_history`, unwrapped; 0: the history is empty */
     uint32_t reverse_count; /* number of packets of the reverse flow when the last READ response or
                                Atomic ACK came */
+    uint32_t quiet_frame; /* frame of the first READ response or Atomic ACK since the last packet of
+                             the reverse flow; 0: none */
     smcr_response_ack_t last_acks[SMCR_RESPONSES_KEPT]; /* circular list of the last ACKs, NAKs and
                                                            RNR NAKs */
     unsigned newest;    /* index in `last_acks` of the newest entry */

@@ -215,7 +215,8 @@ may_answer_new_nak(const smcr_steps_t *steps, const smcr_step_request_t *request
  *   proof: the first packets of the step, and a NAK before them, may be missing in the capture.)
  * - All requests are acknowledged, no earlier step has sent the PSN, and no packet of the flow came
  *   late. So the receiver has sent no NAK: it would have discarded the packets after the gap, and
- *   could not have acknowledged them. */
+ *   could not have acknowledged them. Not for an atomic: a later response makes the sender repeat
+ *   an atomic whose own response is missing. */
 static bool
 is_timeout(const smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
 {
@@ -225,7 +226,8 @@ is_timeout(const smcr_steps_t *steps, const smcr_step_request_t *request, pause_
 
     if (pause != NO_PAUSE && request->psn <= request->acked + 1)
         return true;
-    return !steps->disorder && !was_in_step && request->acked >= request->highest;
+    return !steps->disorder && !was_in_step && !request->is_atomic &&
+           request->acked >= request->highest;
 }
 
 /* The cause of a step that begins with `request`, if `request` is a retransmission. `nak`: the NAK
@@ -320,28 +322,31 @@ begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
 }
 
 /* Whether a retransmission may be a copy of the request directly before it, which has the same PSN.
- * Two facts prove that the retransmission is not a copy: 1. its IPv4 identification differs; 2. a
- * NAK came between the two packets. `nak`: result of find_nak_of_request(). */
+ * Three facts prove that the retransmission is not a copy: 1. its IPv4 identification differs; 2. a
+ * NAK came between the two packets; 3. it comes after a pause: the network delays no copy for so
+ * long. `nak`: result of find_nak_of_request(). */
 static bool
 may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *request,
-                      const smcr_step_nak_t *nak)
+                      const smcr_step_nak_t *nak, pause_t pause)
 {
     bool is_asked_for = nak && nak->psn == request->psn && nak->pending;
+    bool is_proven = request->has_sender_order || is_asked_for || pause == AFTER_PAUSE;
 
     return request->kind == SMCR_STEP_REQUEST_RETRANSMITTED &&
-           request->psn == steps->last_request && !request->has_sender_order && !is_asked_for;
+           request->psn == steps->last_request && !is_proven;
 }
 
 /* Whether the request is certainly retransmitted: an earlier packet had its PSN, and the request is
- * not a copy. Any of three facts proves that the request is not a copy: 1. a NAK asks for the
+ * not a copy. Any of four facts proves that the request is not a copy: 1. a NAK asks for the
  * request; 2. the request repeats a READ; 3. its IPv4 identification differs from that of all
- * earlier packets. `nak`: result of find_nak_of_request(). */
+ * earlier packets; 4. it comes after a pause. `nak`: result of find_nak_of_request(). */
 static bool
-is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_nak_t *nak)
+is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_nak_t *nak,
+                           pause_t pause)
 {
     if (request->kind == SMCR_STEP_REQUEST_LATE)
         return false;
-    return nak || request->reads_again || request->has_sender_order;
+    return nak || request->reads_again || request->has_sender_order || pause == AFTER_PAUSE;
 }
 
 /* Handles a retransmission or late packet that belongs to no earlier step. If the request may be a
@@ -354,9 +359,9 @@ begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request
 {
     const smcr_step_nak_t *nak = find_nak_of_request(steps, request);
 
-    if (may_copy_last_request(steps, request, nak))
+    if (may_copy_last_request(steps, request, nak, pause))
         return new_step(scope, request->when.frame, SMCR_CAUSE_UNKNOWN);
-    if (!is_certainly_retransmitted(request, nak))
+    if (!is_certainly_retransmitted(request, nak, pause))
         return begin_tentative(steps, scope, request, pause);
     smcr_step_back_t *step = new_step_from(steps, scope, request, nak, pause);
     set_last_step(steps, step, ++steps->numbers, nak ? nak->psn : request->psn, request);

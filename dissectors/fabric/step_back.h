@@ -119,6 +119,7 @@ typedef struct {
                                 an earlier READ took */
     bool reads_from_within;  /* the request is a retransmitted READ that begins in the middle of an
                                 earlier READ: its PSN is not the first PSN of that READ */
+    bool is_atomic;          /* the request is a retransmitted atomic */
     bool reverse_has_carried; /* the reverse flow has had a captured packet before the request */
 } smcr_step_request_t;
 

@@ -471,6 +471,7 @@ class Flow:
         self.acknowledgements = collections.deque(maxlen=ACKNOWLEDGEMENTS_REMEMBERED)
         self.twice = set()  # frames of acknowledgements of which a copy has come
         self.carried = 0  # packets, copies left out
+        self.heard_at = {}  # what the reverse flow had carried, by the frame of a response
         self.heard = 0  # when its last READ response or Atomic ACK came
 
     def begin_anew(self):
@@ -738,7 +739,9 @@ class Reader:
             return latest.frame
         if latest and is_routed(life) and has_other_limit(header, latest):
             return latest.frame
-        return latest.frame if latest and flow.heard == heard and comes_soon(header, latest) else 0
+        if not latest or not comes_soon(header, latest) or flow.heard != heard:
+            return 0
+        return latest.frame if flow.heard_at[latest.frame] == heard or is_twice(life) else 0
 
     def read_response(self, position, header):
         flow = self.flows[header.flow]
@@ -750,7 +753,7 @@ class Reader:
         twin = self.twin_of_response(flow, life, header, psn, heard)
         verdict, of = "next", 0
         if not acknowledges:
-            flow.heard = heard
+            flow.heard = flow.heard_at[header.frame] = heard
         if twin:
             verdict, of = "copy", twin
         elif acknowledges:
@@ -1009,8 +1012,9 @@ class Steps:
         if request.verdict != "repeat":
             return False
         if self.is_double(request):
-            return request.identified or request.start in self.named
-        return self.nak_of(request) is not None or repeats_read(request) or request.identified
+            return request.identified or request.waited or request.start in self.named
+        is_asked = self.nak_of(request) is not None or repeats_read(request)
+        return is_asked or request.identified or request.waited
 
     def is_double(self, request):
         """Has it the PSN of the request directly before it?"""
@@ -1093,6 +1097,7 @@ class Steps:
             return "read"
         needless = (
             not self.disorder
+            and request.header.opcode & 31 not in (COMPARE_AND_SWAP, FETCH_AND_ADD)
             and self.covered >= request.highest
             and request.start not in self.sent_again
         )
