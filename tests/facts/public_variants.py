@@ -14,6 +14,8 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 
 WRITE, ACK, CNP = 10, 17, 129
+READ, READ_FIRST, READ_MIDDLE, READ_LAST, READ_ONLY, ATOMIC, ATOMIC_ACK = 12, 13, 14, 15, 16, 20, 18
+DATAGRAM = 0x64
 TO, FROM, OTHER_TO, OTHER_FROM = 0x202, 0x111, 0x222, 0x112  # queue pairs of the two hosts
 SEQUENCE, RNR, ACKED = 0x60, 0x2E, 0x1F  # syndromes
 RETH = struct.pack(">QII", 0x1000, 7, 64)
@@ -50,7 +52,17 @@ class Path:
         ends = (2, self.host) if back else (self.host, 2)
         traffic_class, hop_limit = of_ip.get("traffic_class", ECT), of_ip.get("hop_limit", 64)
         bth = struct.pack(">BBHII", opcode, 0, self.p_key, qpn, 1 << 31 | psn)
-        rest = {WRITE: RETH + bytes(64), ACK: bytes([syndrome, 0, 0, 1]), CNP: bytes(16)}[opcode]
+        aeth = bytes([syndrome, 0, 0, 1])
+        rest = {
+            WRITE: RETH + bytes(64),
+            ACK: aeth,
+            CNP: bytes(16),
+            READ: RETH[:12] + struct.pack(">I", of_ip.pop("length", 64)),
+            READ_MIDDLE: bytes(1024),
+            ATOMIC: bytes(28),
+            ATOMIC_ACK: aeth + bytes(8),
+            DATAGRAM: struct.pack(">II", 7, FROM) + bytes(64),
+        }.get(opcode, aeth + bytes(64 if opcode == READ_ONLY else 1024))
         if self.around == "rocev1":
             packet = ether() / Raw(self.after_grh(bth + rest + bytes(4), ends))
             packet.type, packet.time = 0x8915, BEGIN + time
@@ -159,6 +171,87 @@ def healthy(path):
         yield from path.exchange(psn * 1e-4, psn)
 
 
+def never_answered(path):
+    """A READ is sent eight times, without an answer, and another queue pair is answered."""
+    for psn in range(3):
+        yield path.packet(psn * 1e-3, READ, TO, psn)
+        yield path.packet(psn * 1e-3 + 1e-5, READ_ONLY, FROM, psn, back=True)
+    for number in range(8):
+        yield path.packet(0.01 + number * 0.067, READ, TO, 3, length=4096)
+    path.sport += 1
+    for psn in range(80):
+        yield path.packet(psn * 0.02, WRITE, OTHER_TO, psn)
+        yield path.packet(psn * 0.02 + 1e-5, ACK, OTHER_FROM, psn, back=True)
+
+
+def responses_lost(path):
+    """READs of four packets: three times one response is missing, and the requester asks for it and
+    all after it, within 100 µs; once all are missing, and it asks after its timer."""
+    kinds = (READ_FIRST, READ_MIDDLE, READ_MIDDLE, READ_LAST)
+    for number in range(40):
+        psn, time = 4 * number, number * 2e-3 + (0.1 if number > 20 else 0)
+        missing = {5: (1,), 10: (1,), 15: (1,), 20: range(4)}.get(number, ())
+        yield path.packet(time, READ, TO, psn, length=4096)
+        for at in range(4):
+            if at not in missing:
+                late = time + (at + 1) * 1e-5
+                yield path.packet(late, kinds[at], FROM, psn + at, back=True)
+        if not missing:
+            continue
+        first, time = missing[0], time + (6e-5 if len(missing) == 1 else 0.07)
+        yield path.packet(time, READ, TO, psn + first, length=1024 * (4 - first))
+        for at in range(first, 4):
+            kind = READ_FIRST if at == first else kinds[at]
+            late = time + (at + 1 - first) * 1e-5
+            yield path.packet(late, kind, FROM, psn + at, back=True)
+
+
+def atomics(path):
+    """The answer to one atomic is missing, that to the next one comes, and both are sent again."""
+    for psn in range(0, 40, 2):
+        time, again = psn * 1e-3, psn == 20
+        yield path.packet(time, ATOMIC, TO, psn)
+        yield path.packet(time + 1e-6, ATOMIC, TO, psn + 1)
+        for number in (1,) if again else (0, 1):
+            yield path.packet(
+                time + 1e-5 + number * 1e-6, ATOMIC_ACK, FROM, psn + number, back=True
+            )
+        for number in range(2 * again):
+            yield path.packet(time + 3e-4 + number * 1e-6, ATOMIC, TO, psn + number)
+            yield path.packet(
+                time + 4e-4 + number * 1e-6, ATOMIC_ACK, FROM, psn + number, back=True
+            )
+
+
+def one_at_a_time(path):
+    """One request is under way; five are sent again after the timer."""
+    time = 0.0
+    for psn in range(50):
+        for number in range(2 if psn % 10 == 5 else 1):
+            time += number * 0.067
+            yield path.packet(time, WRITE, TO, psn)
+        yield path.packet(time + 1e-5, ACK, FROM, psn, back=True)
+        time += 1e-3
+
+
+def datagrams(path):
+    for number in range(60):
+        mark = CE if number % 3 == 0 else ECT
+        yield path.packet(number * 1e-4, DATAGRAM, TO, number, traffic_class=mark)
+        if number % 12 == 0:
+            yield path.packet(number * 1e-4 + 2e-5, CNP, FROM, 0, back=True)
+
+
+def sprayed(path):
+    """Each packet takes one of eight paths; the first one of the capture is late, too."""
+    for psn in range(400):
+        path.sport = 50000 + psn % 8
+        late = 4.5e-5 if psn == 0 or psn % 5 == 3 else 0.0
+        yield path.packet(psn * 1e-5 + late, WRITE, TO, psn)
+        if psn % 16 == 15:
+            yield path.packet(psn * 1e-5 + 1e-4, ACK, FROM, psn - 8, back=True)
+
+
 ALIVE = r"the host sent to other queue pairs"
 QUIET = r"No fault found in this capture"
 RETRANSMITTED = r"\d retransmitted"
@@ -217,4 +310,43 @@ VARIANTS = {
     "port-53": (healthy(Path(6, sport=53, p_key=0x8001)), r"20 RoCE packets", QUIET, r"missing"),
     "port-69": (healthy(Path(4, "vlan", 69)), r"20 RoCE packets", QUIET, r"missing"),
     "port-161": (healthy(Path(4, "vxlan", 161)), r"20 RoCE packets", QUIET, r"missing"),
+}
+# The same of further kinds, with words that are false in any case.
+MORE = {
+    "read-never-answered": (
+        never_answered(Path(6)),
+        r"7 retransmitted",
+        r"a request 8 times in 469 ms .* retry limit reached",
+        r"Packets lost|stopped answering",
+    ),
+    "read-responses-lost": (
+        responses_lost(Path(6, "vlan")),
+        r"10 retransmitted",
+        r"10 of \d+ packets between .* retransmitted \(10 re-requested\)",
+        r"duplicates?,",
+    ),
+    "atomics-answer-lost": (
+        atomics(Path(6)),
+        r"2 retransmitted",
+        r"\(1 re-requested, 2 with unknown cause\)",
+        r"READ|timeout",
+    ),
+    "timer-one-at-a-time": (
+        one_at_a_time(Path()),
+        r"5 retransmitted",
+        r"5 of 55 packets .* without a NAK \(after timeouts\)",
+        r"unknown",
+    ),
+    "datagrams-ce": (
+        datagrams(Path()),
+        r"20 marked CE, 5 CNPs",
+        r"20 of 60 packets .* marked CE; 5 CNPs",
+        r"not captured",
+    ),
+    "sprayed-first-is-late": (
+        sprayed(Path()),
+        COUNTED,
+        r"81 of 400 packets out of order, .*\(packet spraying\)",
+        r"Sequence gaps|lost",
+    ),
 }

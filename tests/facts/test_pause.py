@@ -381,13 +381,15 @@ def test_the_page_speaks_of_pauses_by_default(tshark):
         capture.wait(0.001)
     path.write_bytes(capture.pcap())
     page = " ".join(page_of(tshark, path).split())
-    assert "paused class 4 for no time (and 1 more) with 12 PFC frames; all have" in page
+    assert "paused class 4 for no time with 12 PFC frames; all have 0 quanta" in page
     assert "class 4: 12 frames, 0 quanta, no time" in page
     capture.add(pause.pfc(SERVER_V2.mac, {3: 0xFFFF}))  # still in force when the capture ends
     capture.wait(0.001)
     capture.add(pause.pfc(SERVER_V2.mac, {}))
     path.write_bytes(capture.pcap())
-    assert "class 3: 1 frame, 65,535 quanta, ≤28 ms" in " ".join(page_of(tshark, path).split())
+    page = " ".join(page_of(tshark, path).split())
+    assert "class 3: 1 frame, 65,535 quanta, ≤28 ms" in page
+    assert "paused class 3 for" in page and "more) with" not in page  # the others end pauses
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from bed import STORIES, captures
-from public_variants import VARIANTS
+from public_variants import MORE, VARIANTS
 from scapy.utils import wrpcap
 from test_findings import OPTIONS
 
@@ -113,12 +113,21 @@ def test_public(tshark, name):
         assert [words for words in never if re.search(words, page)] == [], page
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_others_of_the_same_kinds(tshark, scratch, name):
-    frames, said, known, never = VARIANTS[name]
+def check(tshark, scratch, name, variant):
+    frames, said, known, never = variant
     path = scratch / f"{name}.pcap"
     wrpcap(str(path), sorted(frames, key=lambda each: each.time))
     for options, words in (((), said), (("-o", "smcr.roce:TRUE"), known)):
         page = page_of(tshark, path, *options)
         assert re.search(words, page), page
         assert not (options and re.search(never, page)), page
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_others_of_the_same_kinds(tshark, scratch, name):
+    check(tshark, scratch, name, VARIANTS[name])
+
+
+def test_further_kinds(tshark, scratch):
+    for name, variant in MORE.items():
+        check(tshark, scratch, name, variant)

@@ -31,16 +31,22 @@ acknowledge(smcr_collect_flow_sizes_t *sizes, uint32_t expected)
     sizes->stuck = (smcr_collect_stuck_t){.next = expected};
 }
 
+/* Whether the packet is the response to an RDMA READ or to an atomic: it covers its own PSN. */
+static bool
+has_response_data(const smcr_ib_headers_t *roce)
+{
+    return roce->opcode < SMCR_RC_OPCODES && smcr_ib_operations[roce->opcode].is_response &&
+           roce->opcode != SMCR_RC_ACK;
+}
+
 /* An acknowledgement covers the PSN that it names. An RNR NAK, and a NAK for a PSN sequence error,
  * cover only the PSNs before the named one. NAKs with other codes are ignored. */
-void
-smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
+static void
+hear_ack(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
 {
     unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
-    if (roce->opcode != SMCR_RC_ACK || !roce->has_aeth)
-        return;
     if (kind == SMCR_IB_SYNDROME_ACK)
         acknowledge(sizes, (roce->psn + 1) & SMCR_PSN_MASK);
     if (kind == SMCR_IB_SYNDROME_RNR_NAK) {
@@ -51,6 +57,15 @@ smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_hea
         return;
     acknowledge(sizes, roce->psn);
     sizes->stuck.is_refused |= sizes->expected == roce->psn;
+}
+
+void
+smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
+{
+    if (has_response_data(roce))
+        acknowledge(sizes, (roce->psn + 1) & SMCR_PSN_MASK);
+    else if (roce->opcode == SMCR_RC_ACK && roce->has_aeth)
+        hear_ack(sizes, roce);
 }
 
 /* ---- requests ---- */

@@ -503,12 +503,14 @@ still_frames(const smcr_finder_t *finder, const smcr_entry_flow_pause_t *pause)
 }
 
 /* Returns the number of other entries of ports and classes that are paused: " (and 2 more)"; "" if
- * there are none. */
+ * there are none. `said`: the entry that the sentence names. */
 static const char *
-other_pauses_text(const smcr_finder_t *finder)
+other_pauses_text(const smcr_finder_t *finder, const smcr_entry_pause_t *said)
 {
-    uint32_t others = finder->report->pauses.length - 1;
+    uint32_t others = 0;
 
+    SMCR_FIGURE_EACH(pause, pause, finder->report->pauses)
+        others += pause != said && pause->paused_most_s;
     if (!others)
         return "";
     return wmem_strdup_printf(finder->scope, " (and %" PRIu32 " more)", others);
@@ -544,7 +546,7 @@ find_pauses(smcr_finder_t *finder)
             .cost = still,
             .frames = flow ? still_frames(finder, flow->pause) : NULL},
         "Port %s paused %s%s with %s; %s", pause->port_mac ? pause->port_mac : "?",
-        paused_text(finder, pause), other_pauses_text(finder),
+        paused_text(finder, pause), other_pauses_text(finder, pause),
         smcr_words_things(scope, pause->frames, kind),
         flow ? still_text(finder, flow) : flows_text(finder, pause));
 }

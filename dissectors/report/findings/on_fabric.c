@@ -205,16 +205,48 @@ count_frames(const smcr_finder_t *finder)
     return count;
 }
 
-/* Returns how many CNPs are in flows whose reverse direction is not captured: the marks that they
- * answer are not captured, either. */
-static uint64_t
-count_cnps_alone(const smcr_finder_t *finder)
+/* Returns the name of a queue pair and of the host with which it talks, allocated in `scope`. */
+static const char *
+name_of_talk(wmem_allocator_t *scope, const char *host, uint64_t qpn, const char *peer)
 {
-    uint64_t count = 0;
+    return wmem_strdup_printf(scope, "%s %" PRIu64 " %s", host ? host : "", qpn,
+                              peer ? peer : "");
+}
+
+/* Returns the queue pairs that have sent packets, each with the host that has received them: names
+ * as of name_of_talk() -> a value other than NULL. */
+static wmem_map_t *
+gather_senders(const smcr_finder_t *finder)
+{
+    wmem_map_t *senders = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
-        if (!smcr_finding_flow_peer(finder, flow))
+        if (flow->src_qpn != SMCR_FIGURE_UNKNOWN)
+            wmem_map_insert(senders,
+                            name_of_talk(finder->scope, flow->src, flow->src_qpn, flow->dst),
+                            finder->report);
+    return senders;
+}
+
+/* Returns how many CNPs are in flows whose reverse direction is not known. `if_heard`: of these,
+ * those for a queue pair that has sent packets to their sender, so which marks they answer is not
+ * known: a datagram names the queue pair that sent it, but belongs to no pair of flows. Otherwise
+ * all others: the marks that they answer are not captured. */
+static uint64_t
+count_cnps_alone(const smcr_finder_t *finder, bool if_heard)
+{
+    wmem_map_t *senders = NULL; /* made for the first of these CNPs */
+    uint64_t count = 0;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
+        if (!smcr_figure_cnps_count(flow) || smcr_finding_flow_peer(finder, flow))
+            continue;
+        senders = senders ? senders : gather_senders(finder);
+        const char *slowed = name_of_talk(finder->scope, flow->dst, flow->dst_qpn, flow->src);
+        bool is_heard = wmem_map_contains(senders, slowed);
+        if (is_heard == if_heard)
             count += smcr_figure_cnps_count(flow);
+    }
     return count;
 }
 
@@ -246,8 +278,10 @@ cnps_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
         return "no CNP";
     if (marked->answered >= notified->count)
         return wmem_strdup_printf(finder->scope, "%s in answer", all);
-    if (count_cnps_alone(finder) == notified->count)
+    if (count_cnps_alone(finder, false) == notified->count)
         return wmem_strdup_printf(finder->scope, "%s for packets that are not captured", all);
+    if (!marked->answered && count_cnps_alone(finder, true) == notified->count)
+        return all;
     return wmem_strdup_printf(finder->scope, "%s, %s of them in answer to a captured mark", all,
                               smcr_words_number(finder->scope, marked->answered));
 }
@@ -298,7 +332,7 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
                                   tunnel_text(finder, marked), cnps_text(finder, marked, notified));
     return wmem_strdup_printf(finder->scope, "%s%s, %s", number_of_cnps(finder, notified),
                               smcr_finding_trouble_hosts(finder, notified),
-                              count_cnps_alone(finder) == notified->count
+                              count_cnps_alone(finder, false) == notified->count
                                   ? "for packets that are not captured"
                                   : "and no packet marked CE");
 }

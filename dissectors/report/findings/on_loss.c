@@ -38,6 +38,22 @@ unproven_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return count > silent ? count - silent : 0;
 }
 
+/* Returns the number of packets that were retransmitted since a READ was requested anew. Those in
+ * silences that the finding of a silent peer counts are not included: these silences have more
+ * retransmissions than timeouts and unknown causes. */
+static uint64_t
+requested_anew(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_causes_t *causes = &flow->repeated_after;
+    uint64_t unproven = smcr_figure_or_zero(causes->timeout) + smcr_figure_or_zero(causes->unknown);
+    uint64_t silent = smcr_figure_or_zero(flow->silent_repeated);
+    uint64_t count = smcr_figure_or_zero(causes->read);
+
+    if (!smcr_finding_flow_silence(finder, flow) || silent <= unproven)
+        return count;
+    return count - MIN(count, silent - unproven);
+}
+
 /* Returns the number of packets of the flow that were lost upstream of the capture point, and each
  * retransmitted alone after a NAK (selective repeat); 0 if the sender mostly goes back (go-back-N).
  * With go-back-N, the packets after the lost one come a second time, and count as retransmitted. */
@@ -143,7 +159,7 @@ lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_causes_t *causes = &flow->repeated_after;
     uint64_t needless = ended_packets_of(finder, flow) + needless_packets_of(finder, flow);
-    uint64_t repeats = smcr_figure_or_zero(causes->nak) + smcr_figure_or_zero(causes->read) +
+    uint64_t repeats = smcr_figure_or_zero(causes->nak) + requested_anew(finder, flow) +
                        unproven_packets_of(finder, flow) + alone_of(flow);
 
     if (is_explained_elsewhere(finder, flow))
@@ -165,14 +181,17 @@ add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 }
 
 /* Subtracts from `causes` the retransmissions that another finding counts, `count` in number. They
- * are subtracted from timeouts first, since most of them have this cause. */
+ * are subtracted from timeouts first, since most of them have this cause, and from READs last. */
 static void
 subtract(smcr_entry_causes_t *causes, uint64_t count)
 {
-    uint64_t of_timeout = MIN(count, smcr_figure_or_zero(causes->timeout));
+    uint64_t *const in_order[] = {&causes->timeout, &causes->unknown, &causes->read};
 
-    causes->timeout -= of_timeout;
-    causes->unknown -= MIN(count - of_timeout, smcr_figure_or_zero(causes->unknown));
+    for (unsigned i = 0; i < G_N_ELEMENTS(in_order); i++) {
+        uint64_t part = MIN(count, smcr_figure_or_zero(*in_order[i]));
+        *in_order[i] -= part;
+        count -= part;
+    }
 }
 
 /* Returns the sum of all flows that have lost packets. Adds the number of NAKs for a PSN sequence
@@ -452,6 +471,18 @@ first_trouble(const smcr_finder_t *finder, uint64_t naks)
     return smcr_figure_when_earlier(smcr_finder_notice(finder, "smcr.nak").first, first);
 }
 
+/* Returns why packets were retransmitted that a requester has requested anew: a READ after a
+ * response with a later PSN, since a response is missing; otherwise its timer may have run out, and
+ * the request may have been lost. */
+static const char *
+anew_text(const smcr_entry_rdma_t *sum)
+{
+    const smcr_entry_flow_recovery_t *recovery = sum->recovery;
+    bool are_responses_lost = recovery && recovery->implied_naks && !recovery->read_timeouts;
+
+    return are_responses_lost ? "after lost responses" : "re-requested";
+}
+
 /* Returns the sentence of the finding of lost packets. `sum`: sum of the flows that have lost
  * packets. `naks`: number of NAKs for a PSN sequence error that ask for packets of these flows. */
 static const char *
@@ -469,7 +500,7 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
         return wmem_strdup_printf(finder->scope, "%s; %s retransmitted (%s)%s%s",
                                   place_of_loss(finder, sum, naks), packets,
                                   SMCR_WORDS_COUNTS(finder->scope, {causes->nak, "after NAKs"},
-                                                    {causes->read, "after lost READ responses"},
+                                                    {causes->read, anew_text(sum)},
                                                     {causes->timeout,
                                                      after_timeouts(causes->timeout)},
                                                     {causes->unknown, "with unknown cause"}),

@@ -251,6 +251,18 @@ smcr_finding_flow_failed_text(const smcr_finder_t *finder, const smcr_entry_conn
                               failed.frame);
 }
 
+/* Whether the late packets of the flow have come out of order, since few of them had PSNs before
+ * the flow's first one. Of those it is not known for how long the packets after them had waited:
+ * they may have been lost before the capture began, and retransmitted. */
+static bool
+is_late_measured(const smcr_entry_flow_recovery_t *recovery)
+{
+    uint64_t measured = recovery->late_s ? recovery->late_s->count : 0;
+    uint64_t others = recovery->reordered - MIN(recovery->reordered, measured);
+
+    return measured && others * 8 <= measured;
+}
+
 /* False in every case of doubt: then other rules examine the flow. */
 bool
 smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
@@ -259,9 +271,7 @@ smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rd
     const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
     bool is_asked_for = peer && smcr_figure_or_zero(peer->nak.psn_sequence);
 
-    if (!recovery || !recovery->late_s || recovery->unfilled)
-        return false;
-    if (recovery->late_s->count < recovery->reordered) /* PSNs before the first one */
+    if (!recovery || recovery->unfilled || !is_late_measured(recovery))
         return false;
     return !recovery->refilled && !is_asked_for && !smcr_figure_or_zero(flow->repeated);
 }
