@@ -19,7 +19,7 @@ DATAGRAM = 0x64
 TO, FROM, OTHER_TO, OTHER_FROM = 0x202, 0x111, 0x222, 0x112  # queue pairs of the two hosts
 SEQUENCE, RNR, ACKED = 0x60, 0x2E, 0x1F  # syndromes
 RETH = struct.pack(">QII", 0x1000, 7, 64)
-ECT, CE = 2, 3
+NOT_ECT, ECT, CE = 0, 2, 3
 BEGIN = 1700000000
 
 
@@ -147,10 +147,11 @@ def not_ready(path, tries):
         yield path.packet(time + 1e-5, ACK, OTHER_FROM, number, back=True)
 
 
-def marked(path, outer):
+def marked(path, outer, inner=ECT):
     for psn in range(40):
         mark = CE if psn % 2 else ECT
-        yield from path.exchange(psn * 1e-4, psn, **{"outer" if outer else "traffic_class": mark})
+        marks = {"outer": mark, "traffic_class": inner} if outer else {"traffic_class": mark}
+        yield from path.exchange(psn * 1e-4, psn, **marks)
 
 
 def twice(path, delay, hop_limit, held_up=0.0):
@@ -336,6 +337,18 @@ MORE = {
         r"5 retransmitted",
         r"5 of 55 packets .* without a NAK \(after timeouts\)",
         r"unknown",
+    ),
+    "requests-only": (
+        [each for each in lost_and_all_again(Path(), True) if each[IP].dst == "192.0.2.2"],
+        r"24 retransmitted",
+        r"requests to it, 21 retransmitted: one direction not captured",
+        QUIET,
+    ),
+    "outer-ce-not-ect": (
+        marked(Path(4, "vxlan"), True, NOT_ECT),
+        r"20 marked CE",
+        r"20 of 40 .* \(on the tunnel; its end has to discard them: they are Not-ECT within\)",
+        QUIET,
     ),
     "datagrams-ce": (
         datagrams(Path()),

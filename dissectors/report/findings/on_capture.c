@@ -246,14 +246,14 @@ count_requests(const smcr_entry_rdma_t *flow)
 #define REQUESTS_LEAST 8
 
 /* Whether the flow has requests of RC, and the capture has nothing in the other direction between
- * its two hosts. A flow with retransmissions has findings of its own, and so has a link of
- * SMC-R. */
+ * its two hosts. A flow whose packets are mostly retransmissions has a finding of its own, and so
+ * has a link of SMC-R. */
 static bool
 is_unanswered(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
 {
     bool is_named = flow->kind == SMCR_FIGURE_FLOW_OTHER && flow->src && flow->dst;
 
-    if (!is_named || smcr_figure_or_zero(flow->repeated) || are_all_damaged(flow))
+    if (!is_named || smcr_finding_flow_is_unheard(finder, flow) || are_all_damaged(flow))
         return false;
     return count_requests(flow) >= REQUESTS_LEAST &&
            !wmem_map_contains(directions, smcr_words_hosts(finder->scope, flow->dst, flow->src));
@@ -286,11 +286,14 @@ find_unanswered(smcr_finder_t *finder)
     if (!worst)
         return;
     smcr_finder_facts_t facts = facts_of_one_sided(finder, worst);
+    uint64_t repeated = smcr_figure_or_zero(worst->repeated);
+    const char *count = repeated ? smcr_words_number(finder->scope, repeated) : "none";
     smcr_finder_add(finder, &facts,
-                    "No packet from %s to %s is captured; %s to it, none retransmitted: one "
-                    "direction not captured, or the capture ends early",
+                    "No packet from %s to %s is captured; %s to it, %s retransmitted: one "
+                    "direction not captured, or the %s",
                     worst->dst, worst->src,
-                    smcr_words_things(finder->scope, count_requests(worst), "request"));
+                    smcr_words_things(finder->scope, count_requests(worst), "request"), count,
+                    repeated ? "host does not answer" : "capture ends early");
 }
 
 /* Finding: one direction is not captured. A port of the switch or of the host was left out. The

@@ -294,18 +294,33 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, smcr_figure_cnps_count(flow), 0);
 }
 
+/* Whether all packets of the flow are Not-ECT on their own IP header. */
+static bool
+is_not_ect(const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_codepoints_t *ecn = &flow->ecn;
+
+    return smcr_figure_or_zero(ecn->not_ect) && !smcr_figure_or_zero(ecn->ect0) &&
+           !smcr_figure_or_zero(ecn->ect1) && !smcr_figure_or_zero(ecn->ce);
+}
+
 /* Returns text about marks that only the outer IP header of a tunnel has: " (12 on the tunnel)"; "
  * (on the tunnel)" for all of them; "" for none. The end of the tunnel copies such a mark to the
- * packet within (RFC 6040), so the receiver answers it, too. */
+ * packet within, so the receiver answers it, too; but it discards a packet that is Not-ECT within
+ * (RFC 6040, 4.2). */
 static const char *
 tunnel_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked)
 {
-    uint64_t outside = 0;
+    uint64_t outside = 0, discarded = 0;
 
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
         outside += smcr_figure_or_zero(flow->outer_ce);
+        discarded += is_not_ect(flow) ? smcr_figure_or_zero(flow->outer_ce) : 0;
+    }
     if (!outside)
         return "";
+    if (discarded == marked->count)
+        return " (on the tunnel; its end has to discard them: they are Not-ECT within)";
     if (outside == marked->count)
         return " (on the tunnel)";
     return wmem_strdup_printf(finder->scope, " (%s on the tunnel)",
