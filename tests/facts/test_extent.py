@@ -119,10 +119,22 @@ SETUP = "6.1-v1-b-first-contact-ipv6"
 
 @pytest.mark.parametrize("side", [CLIENT, SERVER])
 def test_missing_step_of_the_setup(tshark, scratch, side):
-    """Before the last captured step the connection carried no data: only later time is unknown."""
+    """Before the last captured step the connection carried no data: only later time is unknown. The
+    buffer was never full: all data are known, and are less than it holds."""
     time = direction_of(tshark, altered(tshark, scratch, SETUP, without(15)), side)["time"]
     assert time["connecting_s"] is None and time["unknown_s"] > 0.06
-    assert 0 < time["buffer_full_most_s"] - time["buffer_full_s"] < 0.02
+    assert 0 < time["transfer_most_s"] - time["transfer_s"] < 0.02
+    assert time["buffer_full_most_s"] == time["buffer_full_s"] == 0
+
+
+def test_small_data_fill_no_buffer(tshark):
+    """The size of the buffers is not known: their CLC messages are truncated. All data are known,
+    and are less than the smallest buffer holds."""
+    path = tshark.bed.root / "captures" / "points" / "path-A.pcapng.gz"
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"][0]
+    time = found[CLIENT]["time"]
+    assert found["buffer_bytes"]["server"] is None and 0 < found[CLIENT]["bytes"] < 16000
+    assert time["unknown_s"] > 0.1 and time["buffer_full_most_s"] == 0
 
 
 def setup_of(tshark, path, port):

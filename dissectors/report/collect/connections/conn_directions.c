@@ -332,6 +332,29 @@ extend_to_wait(smcr_entry_connection_t *entry, const waiting_writer_t waits[2])
     }
 }
 
+/* Whether all data of the direction are known: the connection began in the capture, and no packet
+ * with data is missing. */
+static bool
+has_all_data(const smcr_entry_connection_t *entry, const smcr_entry_conn_direction_t *direction)
+{
+    return entry->began_before == SMCR_FIGURE_NO && direction->lacks_bytes == SMCR_FIGURE_NO;
+}
+
+/* Whether the receive buffer certainly was never full: all data of the direction are known, and are
+ * less than the buffer holds; no message shows a wait for space. `size`: size of the buffer with
+ * its eyecatcher, bytes; SMCR_FIGURE_UNKNOWN: not known, and the smallest possible one counts. */
+static bool
+never_fills(const smcr_entry_connection_t *entry, const smcr_entry_conn_direction_t *direction,
+            uint64_t size)
+{
+    uint64_t least = size == SMCR_FIGURE_UNKNOWN ? smcr_bsize_to_bytes(SMCR_BSIZE_16K) : size;
+
+    if (direction->blocked_count || smcr_figure_or_zero(direction->window_full_count))
+        return false;
+    return has_all_data(entry, direction) &&
+           direction->bytes + SMCR_WIRE_EYECATCHER_LENGTH < least;
+}
+
 /* Fills in how the time of the direction is divided in which `role` (0: client, 1: server) writes.
  * If packets are missing, the entry has lower and upper bounds. Returns false if nothing is known
  * of this time. */
@@ -353,6 +376,8 @@ fill_time_of(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
     filled->time = smcr_collect_times_entry(times, span, &direction, scope);
     if (may_wait_for_credits(counted, writer))
         doubt_pauses(filled->time);
+    if (never_fills(entry, filled, role ? entry->buffer_bytes.client : entry->buffer_bytes.server))
+        filled->time->buffer_full_most_s = filled->time->buffer_full_s;
     smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
     if (counted->pictures)
         draw_lanes(counted, writer, span);
