@@ -625,6 +625,20 @@ def test_connections_without_ports_are_told_apart(tshark, window, scratch):
         assert len(own) == 1 and (token is None or token in own[0])
 
 
+def test_connections_of_known_roles_without_ports(tshark, window, scratch):
+    """Pictures have the connection's number, and rows its tokens. A sentence says why the time is
+    not known: the directions of these connections do not belong together."""
+    page, report = page_and_report(tshark, "ib-native")
+    show(window, scratch / "page.html", page)
+    text = window.run("document.body.innerText")
+    for entry in report["connections"]:
+        assert entry["client"]["addr"] is entry["ends"] is None
+        assert f"Connection {entry['stream']}, client → server: " in text
+        assert entry["tokens"]["client"] or entry["tokens"]["server"] in text
+    assert "the packets of one direction are not captured, or not recognized" in text
+    assert "no data of this direction is known" in text
+
+
 # ---- keys only, and zoom ----
 
 FOCUS = """(() => {

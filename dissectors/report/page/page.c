@@ -65,6 +65,13 @@ has_ends(const smcr_entry_connection_t *entry)
     return entry->ends != NULL;
 }
 
+/* Whether the connection has no ports: it is known from RoCE alone. */
+static bool
+has_no_ports(const smcr_entry_connection_t *entry)
+{
+    return has_ends(entry) || (!entry->client.addr && !entry->server.addr);
+}
+
 static bool
 has_fallback(const smcr_entry_connection_t *entry)
 {
@@ -163,8 +170,8 @@ static const struct {
     {"setup.most_s", has_setup_in_bounds, true},
     {"first_time", NULL, true},
     {"last_time", NULL, true},
-    {"tokens.client", has_ends, true},
-    {"tokens.server", has_ends, true},
+    {"tokens.client", has_no_ports, true},
+    {"tokens.server", has_no_ports, true},
 };
 
 /* Whether any connection of the report has the figure of this column. */

@@ -517,10 +517,13 @@ let full = {...range}; // the whole time: that of all pictures
 let allConnections = full; // the time of all connections with pictures; if there are none, the whole time
 let home = full; // what the pictures show at first
 
+const NEARLY_ALL = .98; // share of the whole time which pictures show that leave out margins only
+
 /* Writes which part of the whole time the pictures show. */
 function showRange() {
     const ends = ({min, max}) => `${duration(Math.max(min, 0))} to ${duration(Math.min(max, whole))}`;
-    byId("shown").textContent = !views.length || ends(range) === ends(full) ? "" : `The pictures show ${ends(range)}; the whole time is ${ends(full)}.`;
+    const part = (Math.min(range.max, full.max) - Math.max(range.min, full.min)) / (full.max - full.min);
+    byId("shown").textContent = !views.length || part >= NEARLY_ALL ? "" : `The pictures show ${ends(range)}; the whole time is ${ends(full)}.`;
 }
 
 function setRange(min, max) {
@@ -971,9 +974,11 @@ function writersOf(entry) {
     return isShort && ends[0] !== ends[1] ? ends.map(each => `from ${each}`) : ["first writes", "second writes"];
 }
 
+const DIRECTIONS = ["client_to_server", "server_to_client"];
+
 function connectionPictures(drawn, entry) {
     const [client, server] = nameOf(entry), box = make("div");
-    const which = entry.ends ? `Connection ${entry.stream}, ` : isInferred(entry) ? "probably " : ""; // others may have the same ends
+    const which = entry.ends || !known(entry.client.addr) ? `Connection ${entry.stream}, ` : isInferred(entry) ? "probably " : ""; // others may have the same ends
     const names = [`${which}${client} → ${server}`, `${which}${server} → ${client}`];
     const short = writersOf(entry);
     for (const [index, direction] of drawn.directions.entries()) {
@@ -983,14 +988,14 @@ function connectionPictures(drawn, entry) {
         else if (all.length)
             box.append(plot(`${names[index]}: no position in the byte stream is known`, all, () => "", BYTE_STEPS, 110));
         else
-            box.append(make("p", "faint", `${names[index]}: no position in the byte stream is known.`));
+            box.append(make("p", "faint", `${names[index]}: ${at(entry, `${DIRECTIONS[index]}.bytes`) ? "no position in the byte stream" : "no data of this direction"} is known.`));
     }
     const lanes = drawn.directions.map((direction, index) => lanesOf(direction, [short[index], names[index]], entry,
-        entry[["client_to_server", "server_to_client"][index]].time));
+        entry[DIRECTIONS[index]].time));
     if (lanes.some(lane => lane.bars.length))
         box.append(bars(lanes, PARTS));
     else
-        box.append(make("p", "faint", "Where the time went is not known: packets are missing, or time stamps decrease."));
+        box.append(make("p", "faint", "Where the time went is not known: the packets of one direction are not captured, or not recognized as those of this connection; or time stamps decrease."));
     return box;
 }
 
@@ -1080,7 +1085,7 @@ function showConnections() {
         part.append(make("p", "faint", "Where packets are missing, bytes and times are lower bounds."));
     if (rows.rows.some(row => known(value(row, "roce_stream")) && known(value(row, "client.addr") || value(row, "server.addr"))))
         part.append(make("p", "faint", "A connection with a number in \"RoCE #\" has inferred TCP ports: it is likely, and not proven, that its RoCE packets are those of this TCP connection."));
-    const isUnnamed = place.has("ends") && rows.rows.some(row => known(row[place.get("ends")]));
+    const isUnnamed = rows.rows.some(row => known(value(row, "ends")) || !known(value(row, "client.addr")) && !known(value(row, "server.addr")));
     const all = isUnnamed ? [...CONNECTIONS.slice(0, 7), ...TOKENS, ...CONNECTIONS.slice(7)] : CONNECTIONS;
     const limits = (row, path) => limitsOf(each => value(row, each), path);
     const columns = all.filter(([, path]) => place.has(path) && rows.rows.some(row => known(row[place.get(path)]) || limits(row, path)));
@@ -1115,7 +1120,7 @@ function isVisible(entry) {
  * an end by abort or reset, count like a second each, as when the plugin chose the pictures. */
 function order(drawn) {
     const entry = entryOf.get(drawn.stream);
-    return (entry.links.length > 1) + ["abort", "reset"].includes(entry.close) + ["client_to_server", "server_to_client"].reduce((sum, name) => sum +
+    return (entry.links.length > 1) + ["abort", "reset"].includes(entry.close) + DIRECTIONS.reduce((sum, name) => sum +
         (at(entry, `${name}.time.buffer_full_s`) || 0) + (at(entry, `${name}.time.retransmission_s`) || 0), 0);
 }
 
