@@ -26,6 +26,7 @@ SAMPLE = (
     "cm-loss.pcapng",
     "s11-pool-kill-late.pcapng",
     "rule-clc-rmb",
+    "memcached-thinned.pcapng",
 )
 
 # Opens all that is folded, and returns what the page shows: cells of tables as (path, value, text),
@@ -154,6 +155,19 @@ def says_setup(entry, text):
     return all(abs(value_of(one) - other) <= other * 5e-4 for one, other in zip(bounds, expected))
 
 
+def says_full(entry, path, text):
+    """Does the text say the bounds of the time of a full buffer, or "?" if they exclude nothing?"""
+    time = entry[path.split(".")[0]]["time"]
+    least, most = time["buffer_full_s"], time["buffer_full_most_s"]
+    width = round(most - least, 9)
+    if width < 1e-3 or width <= least / 100:
+        return says(least, text) and not re.search("≥|≤| to ", text)
+    if least:
+        return says(least, text)
+    whole = Decimal(entry["last_time"]) - Decimal(entry["first_time"])
+    return text == "?" if width >= whole else abs(value_of(text.removeprefix("≤ ")) - most) < 1e-3
+
+
 def seconds_of(moment, report):
     """A time of the JSON as the page counts it: from the first frame."""
     return float(Decimal(moment) - Decimal(report["capture"]["first_time"]))
@@ -178,6 +192,8 @@ def check_cells(shown, page, report):
                 if path == "setup_s" and value is None:
                     assert says_setup(lists[name][index], text), (index, text)
                     continue
+                if path.endswith("time.buffer_full_s") and value is not None:
+                    assert says_full(lists[name][index], path, text), (index, path, text)
                 assert says(shown_value, text), (name, index, path, text)
             count += len(row)
         if name == "connections":
@@ -626,8 +642,8 @@ def test_connections_without_ports_are_told_apart(tshark, window, scratch):
 
 
 def test_connections_of_known_roles_without_ports(tshark, window, scratch):
-    """Pictures have the connection's number, and rows its tokens. A sentence says why the time is
-    not known: the directions of these connections do not belong together."""
+    """Pictures have the connection's number, and rows its tokens. A sentence says what is needed to
+    know the time: the directions of these connections may not belong together."""
     page, report = page_and_report(tshark, "ib-native")
     show(window, scratch / "page.html", page)
     text = window.run("document.body.innerText")
@@ -635,7 +651,7 @@ def test_connections_of_known_roles_without_ports(tshark, window, scratch):
         assert entry["client"]["addr"] is entry["ends"] is None
         assert f"Connection {entry['stream']}, client → server: " in text
         assert entry["tokens"]["client"] or entry["tokens"]["server"] in text
-    assert "the packets of one direction are not captured, or not recognized" in text
+    assert "Where the time went is not known. This needs packets of both directions" in text
     assert "no data of this direction is known" in text
 
 

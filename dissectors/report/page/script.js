@@ -995,7 +995,7 @@ function connectionPictures(drawn, entry) {
     if (lanes.some(lane => lane.bars.length))
         box.append(bars(lanes, PARTS));
     else
-        box.append(make("p", "faint", "Where the time went is not known: the packets of one direction are not captured, or not recognized as those of this connection; or time stamps decrease."));
+        box.append(make("p", "faint", "Where the time went is not known. This needs packets of both directions that are certainly those of this connection, with possible cursors, and time stamps that do not decrease."));
     return box;
 }
 
@@ -1062,11 +1062,11 @@ function limitsOf(value, path) {
         return limitsOfSetup(value);
     if (name === "bytes")
         return value(`${direction}.lacks_bytes`) ? [least, null] : null;
-    const unknown = name === "buffer_full_s" ? value(`${direction}.time.unknown_s`) : null;
-    if (!known(unknown) || unknown < 1e-3 || unknown <= least / 100)
+    const most = name === "buffer_full_s" ? value(`${direction}.time.buffer_full_most_s`) : null, unknown = most - least;
+    if (!known(most) || unknown < 1e-3 || unknown <= least / 100)
         return null;
     const isNothingKnown = !least && unknown >= since(value("last_time")) - since(value("first_time")) - 1e-9;
-    return [least, isNothingKnown ? null : least + unknown];
+    return [least, isNothingKnown ? null : most];
 }
 
 function showConnections() {
