@@ -46,8 +46,8 @@ time_of(const void *transmissions, uint32_t index)
     return ((const smcr_transmission_t *)transmissions)[index].time;
 }
 
-/* Returns an observation of the transmission at a point that the damaged packet passed before its
- * own point; NULL: there is none, or the point of the damaged packet has the transmission. */
+/* Returns an observation of the transmission with a right ICRC, at a point that the damaged packet
+ * passed before its own point; NULL: there is none, or the point of the damaged packet has the transmission. */
 static const smcr_observed_t *
 earlier_of(const damaged_t *damaged, const smcr_transmission_t *transmission)
 {
@@ -55,7 +55,8 @@ earlier_of(const damaged_t *damaged, const smcr_transmission_t *transmission)
         return NULL;
     for (uint32_t i = 0; i < damaged->chain->count; i++)
         if (smcr_chain_is_whole_at(transmission, i) &&
-            is_before(damaged->chain, damaged->is_back, i, damaged->position))
+            is_before(damaged->chain, damaged->is_back, i, damaged->position) &&
+            smcr_chain_at(damaged->chain, transmission, i)->is_right)
             return smcr_chain_at(damaged->chain, transmission, i);
     return NULL;
 }

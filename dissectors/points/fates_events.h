@@ -32,6 +32,7 @@ typedef struct {
                                       last point shows; NULL: none */
     uint64_t time;                 /* time of `latest`, as in smcr_fates_event_t */
     bool is_timed;                 /* the point has `latest`, so `time` is no estimate */
+    bool was_seen;                 /* the point has a transmission of the PSN */
     bool came_late;                /* `latest` came to the last point after packets with higher
                                       PSNs, and no NAK for it had come until then */
 } smcr_fates_slot_t;

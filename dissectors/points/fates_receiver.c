@@ -8,7 +8,8 @@
  *   If the last point does not have the first transmission, this transmission was lost. If the last
  *   point has the first transmission, the transmission or its acknowledgement was lost after that
  *   point, if a request asked for one. If several packets are retransmitted together, this holds
- *   for at least one of them.
+ *   for at least one of them. If the last point has a later transmission, and the receiver answers
+ *   none of them to the end, the receiver may be dead: then nothing is proven of the first one.
  * - If the receiver expects a packet that the last point does not have, requests after it ask for
  *   acknowledgements, none comes, and the sender goes back without a NAK, then the packet was lost.
  * - If packets come to the last point out of order, a NAK for the later one of them proves nothing.
@@ -28,7 +29,7 @@
  * time after it, unless it or the request was lost. */
 #define TIME_TO_ANSWER (5 * SMCR_TIME_MILLISECOND)
 
-/* A transmission with SMCR_FATE_DOUBTFUL. */
+/* A transmission whose fate depends on later answers. */
 typedef struct {
     smcr_psn_t psn; /* its PSN */
     smcr_transmission_t *transmission; /* the transmission */
@@ -79,6 +80,8 @@ typedef struct {
                                UINT64_MAX: not known */
     GArray *doubtful;       /* doubt_t: transmissions with SMCR_FATE_DOUBTFUL, in ascending order of
                                PSNs */
+    GArray *unproven;       /* doubt_t: transmissions with SMCR_FATE_LOST for which no NAK has asked:
+                               proven if the receiver acknowledges the PSN later */
 } follower_t;
 
 /* ---- PSNs ---- */
@@ -136,16 +139,18 @@ settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
         earlier->fate = SMCR_FATE_UNKNOWN;
         return;
     }
+    const doubt_t doubt = {slot->psn, earlier};
     bool is_doubtful = was_seen && is_accepted(receiver, slot, earlier) && !receiver->is_asked;
     if (is_doubtful && slot->psn > receiver->asked_psn) {
         earlier->fate = SMCR_FATE_UNKNOWN;
     } else if (is_doubtful) {
-        const doubt_t doubt = {slot->psn, earlier};
         earlier->fate = SMCR_FATE_DOUBTFUL;
         g_array_append_val(receiver->doubtful, doubt);
     } else if (earlier->fate == SMCR_FATE_PENDING) {
         bool is_reason = slot->psn == receiver->begun || receiver->was_silent;
         earlier->fate = is_reason ? SMCR_FATE_LOST : SMCR_FATE_UNKNOWN;
+        if (is_reason && !receiver->is_asked)
+            g_array_append_val(receiver->unproven, doubt);
     } else {
         earlier->fate = SMCR_FATE_DISCARDED;
     }
@@ -266,6 +271,7 @@ take_request(follower_t *receiver, const smcr_fates_event_t *event)
     slot->latest = event->transmission;
     slot->time = event->time;
     slot->is_timed = event->is_seen;
+    slot->was_seen |= event->is_seen;
     receiver->highest = MAX(receiver->highest, psn + event->psns - 1);
     if (is_overtaken(receiver, event))
         return;
@@ -476,6 +482,20 @@ take_response(follower_t *receiver, const smcr_fates_event_t *event)
         take_nak(receiver, psn, event->time, kind == SMCR_IB_SYNDROME_NAK);
 }
 
+/* Called after all packets: a receiver that has answered none of the transmissions of a PSN, though
+ * the last point has one of them, may be dead. So it is not known which of the others passed that
+ * point. */
+static void
+doubt_unproven(const follower_t *receiver)
+{
+    for (unsigned i = 0; i < receiver->unproven->len; i++) {
+        const doubt_t *each = &g_array_index(receiver->unproven, doubt_t, i);
+        const smcr_fates_slot_t *slot = kept_slot_of(receiver, each->psn);
+        if (each->psn > receiver->acked && slot && slot->was_seen)
+            each->transmission->fate = SMCR_FATE_UNKNOWN;
+    }
+}
+
 /* ---- all packets ---- */
 
 /* The order of the events is that of the last point, which is the nearest to the receiver. */
@@ -490,6 +510,7 @@ smcr_fates_follow_receiver(const GArray *events, smcr_fates_slot_t *slots, smcr_
         .last = first - 1,
         .fastest = UINT64_MAX,
         .doubtful = g_array_new(FALSE, FALSE, sizeof(doubt_t)),
+        .unproven = g_array_new(FALSE, FALSE, sizeof(doubt_t)),
     };
 
     for (unsigned i = 0; i < events->len; i++) {
@@ -499,5 +520,7 @@ smcr_fates_follow_receiver(const GArray *events, smcr_fates_slot_t *slots, smcr_
         else
             take_request(&receiver, event);
     }
+    doubt_unproven(&receiver);
     g_array_free(receiver.doubtful, TRUE);
+    g_array_free(receiver.unproven, TRUE);
 }

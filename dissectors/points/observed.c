@@ -696,6 +696,8 @@ append(smcr_points_t *points, const smcr_points_packet_t *packet)
         .traffic_class = roce->traffic_class,
         .hop_limit = roce->hop_limit,
         .was_fragmented = roce->was_fragmented,
+        .is_checked = roce->icrc != 0,
+        .is_right = roce->icrc == 1 + SMCR_IB_ICRC_GOOD,
         .has_aeth = roce->has_aeth,
         .asks_ack = roce->asks_ack,
     };
@@ -777,8 +779,25 @@ known_flow_of(const smcr_points_t *points, const smcr_ib_headers_t *roce, uint64
                   : 0;
 }
 
+/* Whether another point has shown a packet with the same headers, whose ICRC was not checked: it may
+ * be damaged, too. */
+static bool
+has_unchecked_copy(const smcr_points_t *points, uint64_t identity, uint32_t point)
+{
+    uint32_t left = ALIKE_MOST;
+
+    for (uint32_t i = points->head_bits ? *bucket_of(points, identity) : 0; i && left--;
+         i = points->observed[i].previous) {
+        const smcr_observed_t *observed = &points->observed[i];
+        if (observed->identity == identity && observed->point != point)
+            return !observed->is_checked;
+    }
+    return false;
+}
+
 /* The packet is kept, and compared with undamaged packets in the end (damaged.c). It does not get
- * into the hash table: no later packet is a copy of it. */
+ * into the hash table: no later packet is a copy of it. If nobody has checked the ICRC of the same
+ * packet at another point, nothing shows that it was damaged between the points. */
 bool
 smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet)
 {
@@ -787,6 +806,8 @@ smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *pack
     bool is_copy = is_damaged_copy(points, identity, point);
     uint32_t flow = known_flow_of(points, packet->roce, ends, point);
 
+    if (has_unchecked_copy(points, identity, point))
+        return smcr_points_take(points, packet);
     if (!flow || !is_kept(points, packet, point))
         return is_copy;
     smcr_observed_t *observed = append(points, packet);

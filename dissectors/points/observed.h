@@ -35,6 +35,9 @@ typedef struct {
     bool was_fragmented : 1; /* the packet came in IP fragments */
     bool is_copy : 1;   /* smcr_points_take() has returned true for the packet */
     bool is_damaged : 1; /* the ICRC of the packet is wrong, so any other value may be wrong, too */
+    bool is_checked : 1; /* the ICRC of the packet was checked, though perhaps in vain: it may be
+                            truncated, or not filled in yet */
+    bool is_right : 1;   /* the ICRC of the packet is right */
 } smcr_observed_t;
 
 /* A TCP segment at a capture point. */

@@ -69,6 +69,7 @@ SECOND = 10**9
 MARKED, DSCP, DELAYED, UNDECIDED, FRAGMENTED, DAMAGED = 6, 7, 8, 9, 10, 12
 DELAY, JITTER, HELD, MIRRORED = 40_000, 20_000, 4_000_000, 50_000  # nanoseconds
 OFFSET, PPM = 2_500_000, 100
+RIM = 2 * HELD  # nanoseconds from the first and the last packet of a capture
 
 
 def clock(time, begin):
@@ -104,10 +105,14 @@ def captures_of_one_point():
     return found
 
 
+def path_of(name):
+    return next((TOP / "captures").glob(f"*/{name}.pcapng*"))
+
+
 def taken():
     if ALL:
         return captures_of_one_point()
-    return {name: next((TOP / "captures").glob(f"*/{name}.pcapng*")) for name in SAMPLE}
+    return {name: path_of(name) for name in SAMPLE}
 
 
 CAPTURES = taken()
@@ -143,8 +148,14 @@ class Pair:
                 if point != missing:
                     time = clock(at[1], begin) if point else at[0]
                     self.packets.append(Packet(time, point, data[point], packet.length))
+        first, last = (packets[at].time for at in (0, -1))
+        self.at_rim = {  # where one point may capture no longer, or not yet
+            each
+            for each, packet in zip(seen, packets)
+            if min(packet.time - first, last - packet.time) <= RIM
+        }
         seen = [each for each in seen if each]
-        self.at_rim = {*seen[:4], *seen[-4:]}
+        self.at_rim |= {*seen[:4], *seen[-4:]}
 
 
 def psn_of(headers):
@@ -252,7 +263,7 @@ def rocev1(data):
 def test_rocev1(tshark, pair, scratch):
     """Two points show RoCEv1, which has neither IP identification nor port: the verdicts, and the
     bounds of the clocks, are those of the same packets as RoCEv2."""
-    made = pair(read(CAPTURES["6.1-v2-c-three-conns"]), 7, thin=0.05, held=0.05)
+    made = pair(read(path_of("6.1-v2-c-three-conns")), 7, thin=0.05, held=0.05)
     changed = [(each, rocev1(each.data)) for each in made.packets]
     grh = [each._replace(data=data, length=len(data)) for each, data in changed]
     path = write(scratch / "grh.pcapng", grh, ["one", "two"])
@@ -268,7 +279,7 @@ def test_rocev1(tshark, pair, scratch):
 
 def test_mirrored_twice(tshark, pair):
     """Both points have each packet twice: the clocks' offset is found, and nothing is lost."""
-    packets = mirrored(read(CAPTURES["6.1-v1-j-http11"]))
+    packets = mirrored(read(path_of("6.1-v1-j-http11")))
     ways = points(tshark, pair(packets, len(packets), thin=0, held=0).path)
     assert ways and all(way["packets"] == way["at_both"] > 0 for way in ways)
     assert not any(way["lost"] + way["undecided"] for way in ways)
@@ -277,7 +288,7 @@ def test_mirrored_twice(tshark, pair):
 
 def test_other_traffic(tshark, scratch):
     """A third interface shows other traffic of the same two hosts: it is no point of the path."""
-    packets = read(CAPTURES["6.1-v2-c-three-conns"])
+    packets = read(path_of("6.1-v2-c-three-conns"))
     made = Pair(packets, 1, thin=0, held=0).packets
     other = read(next((TOP / "captures").glob("*/6.1-v2-j-http11.pcapng*")))
     apart = packets[0].time - other[0].time
@@ -293,7 +304,7 @@ SNAPLEN = 120  # bytes: a TCP segment has its header, and the first bytes of CLC
 def test_truncated_by_snaplen(tshark, scratch):
     """TCP's dissector cannot reassemble CLC messages of truncated frames, and throws an exception
     for some of their copies: the segments are compared as those of whole frames."""
-    whole = Pair(read(CAPTURES["6.1-v1-j-http11"]), 3, thin=0, held=0).packets
+    whole = Pair(read(path_of("6.1-v1-j-http11")), 3, thin=0, held=0).packets
     cut = [each._replace(data=each.data[:SNAPLEN]) for each in whole]
     counts = [
         [
@@ -687,7 +698,7 @@ def unreachable(data, ip_id):
 
 def test_icmp_errors(tshark, scratch):
     """The second point shows each ICMP error once more: the finding counts them once."""
-    packets = list(first_point(read(CAPTURES["6.1-v2-c-three-conns"])))
+    packets = list(first_point(read(path_of("6.1-v2-c-three-conns"))))
     chosen = [each for each in packets if key(each.data)][10:15]
     for number, each in enumerate(chosen):
         data = unreachable(each.data, number)

@@ -35,6 +35,7 @@ typedef struct {
     bool reclassed; /* point B has it with another DSCP */
     bool divided;   /* point B has it in IP fragments */
     bool damaged;   /* point B has it with a wrong ICRC */
+    bool unchecked; /* nobody has checked its ICRC at point A */
     bool spoiled;   /* point B has it with a wrong ICRC and another opcode */
     bool unasked;   /* a SEND that asks for no acknowledgement */
     bool same_id;   /* its IPv4 identification is that of the step before */
@@ -74,6 +75,16 @@ static const points_case_t cases[] = {
      {{SEND, 0}, {SEND, 0, .after = 300}, {ACK, 0, .after = 1}}},
     {"no acknowledgement was asked for",
      {{SEND, 0, .unasked = true}, {SEND, 0, .after = 300}, {ACK, 0, .after = 3}}},
+    {"not captured at B, dead receiver",
+     {{SEND, 0, ONLY_A, SMCR_VERDICT_UNDECIDED}, {SEND, 0, .after = 300}, {SEND, 0, .after = 300}}},
+    {"lost between, and the receiver answers the second retransmission",
+     {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST},
+      {SEND, 0, .verdict = SMCR_VERDICT_UNANSWERED, .after = 300}, {SEND, 0, .after = 300},
+      {ACK, 0, .after = 3}}},
+    {"lost between, and nothing comes to B any more",
+     {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 0, ONLY_A, SMCR_VERDICT_LOST, .after = 300},
+      {SEND, 0, ONLY_A, SMCR_VERDICT_LOST, .after = 300},
+      {SEND, 0, ONLY_A, SMCR_VERDICT_LOST, .after = 300}}},
     {"lost between, silent receiver",
      {{SEND, 0, .unasked = true}, {SEND, 1, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 2}, {SEND, 3},
       {SEND, 0, .after = 300}, {SEND, 1}, {SEND, 2}, {SEND, 3}, {ACK, 3, .after = 3}}},
@@ -128,6 +139,7 @@ static const points_case_t cases[] = {
      {{SEND, 0, .damaged = true, .verdict = SMCR_VERDICT_DAMAGED}, {SEND, 1},
       {NAK, 0, .after = 3}, {SEND, 0, .after = 2}, {SEND, 1}, {ACK, 1, .after = 3}}},
     {"damaged, no answer", {{SEND, 0, .damaged = true, .verdict = SMCR_VERDICT_DAMAGED}}},
+    {"damaged, perhaps before A", {{SEND, 0, .damaged = true, .unchecked = true}, {SEND, 1}}},
     {"damaged with its headers",
      {{SEND, 0, .spoiled = true, .verdict = SMCR_VERDICT_DAMAGED}, {SEND, 0, .after = 300},
       {ACK, 0, .after = 3}}},
@@ -218,6 +230,10 @@ add_step(scene_t *scene, const step_t *step, uint64_t time, unsigned number)
         packet->roce.traffic_class |= is_far && step->reclassed ? OTHER_DSCP : 0;
         packet->roce.was_fragmented = is_far && step->divided;
         packet->roce.has_bad_icrc = is_far && (step->damaged || step->spoiled);
+        packet->roce.icrc =
+            1 + (packet->roce.has_bad_icrc ? SMCR_IB_ICRC_BAD : SMCR_IB_ICRC_GOOD);
+        if (step->unchecked && !is_far)
+            packet->roce.icrc = 0;
         packet->roce.opcode ^= is_far && step->spoiled ? 1 : 0;
     }
 }
