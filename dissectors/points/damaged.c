@@ -47,7 +47,8 @@ time_of(const void *transmissions, uint32_t index)
 }
 
 /* Returns an observation of the transmission with a right ICRC, at a point that the damaged packet
- * passed before its own point; NULL: there is none, or the point of the damaged packet has the transmission. */
+ * passed before its own point; NULL: there is none, or the point of the damaged packet has the
+ * transmission. */
 static const smcr_observed_t *
 earlier_of(const damaged_t *damaged, const smcr_transmission_t *transmission)
 {

@@ -80,8 +80,8 @@ typedef struct {
                                UINT64_MAX: not known */
     GArray *doubtful;       /* doubt_t: transmissions with SMCR_FATE_DOUBTFUL, in ascending order of
                                PSNs */
-    GArray *unproven;       /* doubt_t: transmissions with SMCR_FATE_LOST for which no NAK has asked:
-                               proven if the receiver acknowledges the PSN later */
+    GArray *unproven;       /* doubt_t: transmissions with SMCR_FATE_LOST for which no NAK has
+                               asked: proven if the receiver acknowledges the PSN later */
 } follower_t;
 
 /* ---- PSNs ---- */
@@ -123,11 +123,33 @@ may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 
 /* ---- requests ---- */
 
+/* Sets the fate of an accepted transmission that is retransmitted although no request has asked for
+ * an acknowledgement since the step back: the step proves nothing of it. */
+static void
+settle_doubtful(follower_t *receiver, const doubt_t *doubt)
+{
+    bool was_asked_for = doubt->psn <= receiver->asked_psn;
+
+    doubt->transmission->fate = was_asked_for ? SMCR_FATE_DOUBTFUL : SMCR_FATE_UNKNOWN;
+    if (was_asked_for)
+        g_array_append_val(receiver->doubtful, *doubt);
+}
+
+/* Sets the fate of a pending transmission that is retransmitted. A step back proves a loss of the
+ * PSN with which it begins, and, if the receiver was silent, of the PSN that the receiver
+ * expects. */
+static void
+settle_pending(follower_t *receiver, const doubt_t *doubt)
+{
+    bool is_reason = doubt->psn == receiver->begun || receiver->was_silent;
+
+    doubt->transmission->fate = is_reason ? SMCR_FATE_LOST : SMCR_FATE_UNKNOWN;
+    if (is_reason && !receiver->is_asked)
+        g_array_append_val(receiver->unproven, *doubt);
+}
+
 /* Sets the fate of the earlier transmission of a PSN that is retransmitted now. `was_seen`: the
- * last point has the earlier transmission. A PSN that is acknowledged already is left alone. A step
- * back proves a loss of the PSN with which it begins, and, if the receiver was silent, of the PSN
- * that the receiver expects. A step back proves nothing of an accepted PSN if no request has asked
- * for an acknowledgement since. */
+ * last point has the earlier transmission. A PSN that is acknowledged already is left alone. */
 static void
 settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
 {
@@ -140,20 +162,12 @@ settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
         return;
     }
     const doubt_t doubt = {slot->psn, earlier};
-    bool is_doubtful = was_seen && is_accepted(receiver, slot, earlier) && !receiver->is_asked;
-    if (is_doubtful && slot->psn > receiver->asked_psn) {
-        earlier->fate = SMCR_FATE_UNKNOWN;
-    } else if (is_doubtful) {
-        earlier->fate = SMCR_FATE_DOUBTFUL;
-        g_array_append_val(receiver->doubtful, doubt);
-    } else if (earlier->fate == SMCR_FATE_PENDING) {
-        bool is_reason = slot->psn == receiver->begun || receiver->was_silent;
-        earlier->fate = is_reason ? SMCR_FATE_LOST : SMCR_FATE_UNKNOWN;
-        if (is_reason && !receiver->is_asked)
-            g_array_append_val(receiver->unproven, doubt);
-    } else {
+    if (was_seen && is_accepted(receiver, slot, earlier) && !receiver->is_asked)
+        settle_doubtful(receiver, &doubt);
+    else if (earlier->fate == SMCR_FATE_PENDING)
+        settle_pending(receiver, &doubt);
+    else
         earlier->fate = SMCR_FATE_DISCARDED;
-    }
 }
 
 /* Whether the receiver is silent (ASKED_LEAST) at `now`. */

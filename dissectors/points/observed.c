@@ -779,8 +779,8 @@ known_flow_of(const smcr_points_t *points, const smcr_ib_headers_t *roce, uint64
                   : 0;
 }
 
-/* Whether another point has shown a packet with the same headers, whose ICRC was not checked: it may
- * be damaged, too. */
+/* Whether another point has shown a packet with the same headers, whose ICRC was not checked: it
+ * may be damaged, too. */
 static bool
 has_unchecked_copy(const smcr_points_t *points, uint64_t identity, uint32_t point)
 {
