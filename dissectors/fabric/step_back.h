@@ -129,7 +129,8 @@ typedef struct {
     smcr_seen_steps_t steps; /* the steps in which the PSN has been sent, including this request */
 } smcr_step_taken_t;
 
-/* Handles a NAK or RNR NAK, in the packet `when`, by which the receiver refuses `psn`. */
+/* Keeps a NAK or RNR NAK that names `psn`, in the packet `when`, as a possible cause of a later
+ * step. SMCR_STEP_REFUSED_OTHERWISE changes nothing. */
 void smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn,
                     smcr_step_refusal_t refusal, smcr_when_t when);
 

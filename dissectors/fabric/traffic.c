@@ -128,7 +128,9 @@ fetch_time(const smcr_flow_t *flow, smcr_psn_t fetch)
 /* Returns a list, in the slab, of complete messages of `flow`; NULL: the list is empty. In the
  * list: 1. the SENDs and WRITEs whose last packet has a PSN from `from` to `to`; 2. the READ or
  * atomic with the PSN `fetch` (0: none). Not in the list: 1. any other READ or atomic, which only
- * its own response completes; 2. a message of which a packet is missing in the capture. */
+ * its own response completes; 2. a message of which a packet is missing in the capture; 3. a
+ * message whose first packet came out of order; 4. a message whose packets the history does not
+ * keep any more. */
 static const smcr_completion_t *
 messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_psn_t to,
             smcr_psn_t fetch)

@@ -428,8 +428,8 @@ smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *exper
     smcr_item_raise_text(walk->pinfo, smcr_layout_item(walk, hf), expert, text);
 }
 
-/* Bytes that get an expert item when the message is shown are a violation when it is examined: the
- * two must agree. */
+/* If the walk shows the message, extra bytes get an expert item. If it only examines whether a SEND
+ * is a message (`violation`), they set `*violation`. Both must judge the same bytes alike. */
 void
 smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from)
 {

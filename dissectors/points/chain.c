@@ -203,7 +203,8 @@ add_samples(const grouping_t *grouping, samples_t *samples, const uint32_t point
     }
 }
 
-/* Collects the samples of the points at the positions `one` and `other`: a sample of each packet
+/* Collects the samples of the points at the positions `one` and `other`, from which their order and
+ * the offset of their clocks are found: a sample of each packet
  * that each of the two points has once. If there are no such packets, since a mirror port shows
  * each packet of a point several times, packets that both points have equally often are used. */
 static samples_t

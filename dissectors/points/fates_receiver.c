@@ -126,7 +126,7 @@ may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 /* Sets the fate of an accepted transmission that is retransmitted although no request has asked for
  * an acknowledgement since the step back: the step proves nothing of it. */
 static void
-settle_doubtful(follower_t *receiver, const doubt_t *doubt)
+settle_accepted(follower_t *receiver, const doubt_t *doubt)
 {
     bool was_asked_for = doubt->psn <= receiver->asked_psn;
 
@@ -163,7 +163,7 @@ settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
     }
     const doubt_t doubt = {slot->psn, earlier};
     if (was_seen && is_accepted(receiver, slot, earlier) && !receiver->is_asked)
-        settle_doubtful(receiver, &doubt);
+        settle_accepted(receiver, &doubt);
     else if (earlier->fate == SMCR_FATE_PENDING)
         settle_pending(receiver, &doubt);
     else

@@ -100,17 +100,19 @@ has_other_options(const smcr_judge_way_t *way, const smcr_judge_passage_t *passa
 }
 
 /* Judges how the headers of a packet were changed between the two points. The ECN codepoint of a
- * packet in fragments is not known. */
+ * packet in fragments is not known: an earlier fragment may have a CE mark that the last one does
+ * not have. */
 static void
 judge_headers(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
               const smcr_judge_passage_t *passage)
 {
     uint8_t first = passage->from->traffic_class, second = passage->to->traffic_class;
     bool was_marked = (first & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE;
+    bool has_ecn = !passage->from->was_fragmented && !passage->to->was_fragmented;
 
     if (passage->to->was_fragmented && !passage->from->was_fragmented)
         judge(way, transmission, SMCR_VERDICT_FRAGMENTED);
-    else if (!was_marked && (second & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE)
+    else if (has_ecn && !was_marked && (second & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE)
         judge(way, transmission, SMCR_VERDICT_MARKED);
     if ((first ^ second) & (uint8_t)~SMCR_MASK_ECN)
         judge(way, transmission, SMCR_VERDICT_DSCP_CHANGED);

@@ -555,9 +555,9 @@ is_told_apart(const smcr_ib_headers_t *roce, const alike_t *alike)
     return roce->ip_id > 0 || roce->hop_limit != alike->last_hop_limit;
 }
 
-/* Counts the newest packet's transmission as common to `point` and each other point that has shown
- * more equal packets than `point` so far. `is_proven`: the packet is certainly no retransmission
- * over another interface. */
+/* Counts the newest packet as a transmission that `point` shares with another point, for each other
+ * point that had more packets equal to it than `point` had before it. `is_proven`: the packet is
+ * certainly no retransmission over another interface. */
 static void
 note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point, bool is_proven)
 {

@@ -227,7 +227,8 @@ smcr_finding_flow_one_sided(const smcr_finder_t *finder)
     return NULL;
 }
 
-/* Returns the number of requests of RC in the flow. */
+/* Returns the number of requests of RC in the flow, retransmitted ones included: a SEND or WRITE
+ * counts with its first packet. */
 static uint64_t
 count_requests(const smcr_entry_rdma_t *flow)
 {
@@ -235,7 +236,8 @@ count_requests(const smcr_entry_rdma_t *flow)
 
     for (unsigned i = 0; i < flow->opcodes.length; i++) {
         uint8_t opcode = (uint8_t)flow->opcodes.counts[i].opcode;
-        if (opcode >> 5 == 0 && !smcr_ib_operations[opcode].is_response)
+        const smcr_ib_operation_t *operation = &smcr_ib_operations[opcode];
+        if (opcode >> 5 == 0 && (operation->begins || operation->fetches_data))
             count += flow->opcodes.counts[i].count;
     }
     return count;

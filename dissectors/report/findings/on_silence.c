@@ -24,6 +24,8 @@ typedef struct {
     const smcr_entry_flow_silence_t *silence; /* the longest time without an answer */
     const smcr_entry_rdma_t *other;           /* another flow, to another address of the host, that
                                                  got no answer at the same time; NULL: none */
+    const smcr_entry_flow_silence_t *other_silence; /* its time without an answer; set with
+                                                       `other` */
     uint64_t count;                           /* number of long silences, of all flows */
     uint32_t flows;                           /* number of flows that have them */
 } silent_host_t;
@@ -186,24 +188,37 @@ overlap(const smcr_entry_flow_silence_t *one, const smcr_entry_flow_silence_t *o
            MIN(one->end_frame.time, other->end_frame.time);
 }
 
+/* Keeps a flow as the other one of the silent host, if it is to another address than the flow of
+ * the longest silence, and got no answer at the same time. `flow` NULL: changes nothing. */
+static void
+take_other(silent_host_t *host, const smcr_entry_rdma_t *flow,
+           const smcr_entry_flow_silence_t *silence)
+{
+    if (!flow || !overlap(host->silence, silence) || g_strcmp0(host->flow->dst, flow->dst) == 0)
+        return;
+    host->other = flow;
+    host->other_silence = silence;
+}
+
 /* Adds a flow to its silent host. The host keeps the longest silence of all its flows, which the
  * sentence of the finding describes. `silence`: longest silence of the flow. */
 static void
 add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
          const smcr_entry_flow_silence_t *silence)
 {
-    bool is_same_time = host->silence && overlap(host->silence, silence);
-    bool is_other_address = host->flow && g_strcmp0(host->flow->dst, flow->dst) != 0;
+    const silent_host_t before = *host;
 
     host->count += flow->silences;
     host->flows++;
-    if (!host->silence || length_of(silence) > length_of(host->silence)) {
-        host->other = is_same_time && is_other_address ? host->flow : NULL;
-        host->flow = flow;
-        host->silence = silence;
-    } else if (is_same_time && is_other_address) {
-        host->other = flow;
+    if (before.flow && length_of(silence) <= length_of(before.silence)) {
+        take_other(host, flow, silence);
+        return;
     }
+    host->flow = flow;
+    host->silence = silence;
+    host->other = NULL;
+    take_other(host, before.other, before.other_silence);
+    take_other(host, before.flow, before.silence);
 }
 
 /* Whether the sender tried the request that nobody acknowledged (`stuck`) in the silence. */
@@ -252,13 +267,16 @@ gather_hosts(const smcr_finder_t *finder)
     return hosts;
 }
 
-/* Compares two silent hosts for sorting: the host with the longer silence comes first. */
+/* Compares two silent hosts for sorting: the host with the longer silence comes first; of equal
+ * silences, that of the flow which stands first in the report. */
 static int
 compare_hosts(const void *one, const void *other)
 {
     const silent_host_t *a = one, *b = other;
 
-    return length_of(a->silence) > length_of(b->silence) ? -1 : 1;
+    if (length_of(a->silence) != length_of(b->silence))
+        return length_of(a->silence) > length_of(b->silence) ? -1 : 1;
+    return (a->flow->index > b->flow->index) - (a->flow->index < b->flow->index);
 }
 
 /* ---- hosts that were restarted ---- */

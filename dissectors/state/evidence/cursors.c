@@ -361,7 +361,8 @@ judge_cons(const succession_t *message, bool is_current)
     return cons;
 }
 
-/* The sequence number that the message must have; if not known, the message's own number. */
+/* The number from which the step of the sender's next message is counted (`cdc_seq_expected`): the
+ * number that this message must have; if that is not known, the message's own number. */
 static uint16_t
 expected_seq(const succession_t *message)
 {

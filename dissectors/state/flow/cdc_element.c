@@ -212,7 +212,8 @@ find_end_of_round(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader,
 }
 
 /* The size of the element in which the side receives, if the producer cursor `now` of the message
- * begins a round; else 0. The WRITEs right before the message show it: one begins at the last
+ * begins a round; 0: it begins no round, or the WRITEs right before the message do not show the
+ * size. The WRITEs right before the message show it: one begins at the last
  * cursor `before` and ends where the element ends, and a second one, if data are left, begins where
  * data begin and ends at the new cursor.
  *

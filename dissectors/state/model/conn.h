@@ -479,7 +479,8 @@ smcr_conn_owns_element(const smcr_conn_t *conn, int side)
 void smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
 /* Sets the object in which the room payload/ keeps the state of the application's bytes in one
- * direction: 0 client to server, 1 server to client. */
+ * direction. `direction`: role of the sender (0 client, 1 server); if the TCP connection is not
+ * known, the sender's side of the link group, after `sides_swapped`. */
 static inline void
 smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_payload_flow *flow)
 {

@@ -164,9 +164,9 @@ typedef struct smcr_rules_rmb {
     smcr_point_t refused_point; /* point of the negative response to CONFIRM RKEY, in the flow to
                                    the owner of the RMB; set with `refused_frame` */
     uint32_t refused_frame; /* frame of the negative response to CONFIRM RKEY; 0: none */
-    uint64_t agreed_time;   /* time of the positive response to CONFIRM RKEY, if a CLC message has
-                               named the RMB before this response, nanoseconds since the epoch; 0:
-                               not yet */
+    uint64_t agreed_time;   /* time of the first positive response to CONFIRM RKEY after a CLC
+                               message named the RMB too early or the peer refused the RMB,
+                               nanoseconds since the epoch; 0: no such response */
 } smcr_rules_rmb_t;
 
 SMCR_RULES_KEPT(conn, smcr_conn_t, owner->rules)

@@ -45,7 +45,8 @@ void smcr_rules_free_rmb(smcr_state_t *state, smcr_rmb_t *rmb);
  * the message, as far as state/flow has not changed it at that step. The checks change nothing that
  * state/flow reads. */
 typedef enum {
-    SMCR_RULES_ARRIVES, /* state/flow has learned nothing of the message yet */
+    SMCR_RULES_ARRIVES, /* state/flow has learned nothing of the message yet; of CDC, the RMB and
+                           the size of its element may be inferred already */
     SMCR_RULES_PLACED,  /* state/flow has learned the message's connection, sender and link */
     SMCR_RULES_COUNTED, /* state/flow has learned the positions of the message's cursors, or of the
                            WRITE, in the byte streams */

@@ -207,14 +207,14 @@ SMCR_RULES_LLC(check_maximum)
         *kept = maximum;
 }
 
-/* CONFIRM LINK comes once for each link (R-A.3.1-2). A second request of the server for a confirmed
- * link breaks the rule. */
+/* CONFIRM LINK comes once for each link (R-A.3.1-2). A second request of the server for the same
+ * link breaks the rule, even if the first one has no response. */
 SMCR_RULES_LLC(check_once)
 {
     if (message->link->confirm_frame && message->lgr->server == message->from->side)
         smcr_breach_report_unless(arrival, SMCR_EVENT_link_confirmed_twice,
                                   smcr_doubt_link(arrival, message->link),
-                                  "Link %u has been confirmed before", message->link->number);
+                                  "CONFIRM LINK for link %u came before", message->link->number);
 }
 
 /* If a new link joins the same two devices as another link of the group, the server deletes the new

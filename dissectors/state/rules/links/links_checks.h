@@ -103,8 +103,8 @@ typedef struct smcr_rules_links_lgr {
 
 /* What the rules remember of an exchange, if it may have overlapped another exchange. */
 typedef struct smcr_rules_links_exchange {
-    uint64_t over_time; /* time at which the exchange was over, nanoseconds since the epoch; 0: not
-                           yet */
+    uint64_t over_time; /* time at which the exchange was over, nanoseconds since the epoch; 0: it
+                           is not over, or the time is not certain */
 } smcr_rules_open_t;
 
 SMCR_RULES_KEPT(link, smcr_link_t, owner->rules)
