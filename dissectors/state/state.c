@@ -11,6 +11,8 @@
 /* Most wrong ICRCs of a sender without a right one. With one more, its adapter is assumed to fill
  * in the ICRC, so its ICRCs mean nothing. */
 #define WRONG_MAX 4
+/* Right checksums of a sender for each wrong one after the first, if the wrong ones mean damage. */
+#define RIGHT_FOR_A_WRONG_ONE 3
 #define SENDERS_MAX 65536 /* most senders that are kept; ICRCs of other senders are not counted */
 
 /* The tables are made at once, so nobody asks whether there are any. */
@@ -197,15 +199,15 @@ smcr_senders_mean_damage(const smcr_state_t *state, const smcr_sender_t *sender)
 {
     const sender_t *known = find_sender(state, sender);
 
-    return known && known->right && known->right >= known->bad;
+    return known && known->right && !smcr_senders_mean_nothing(state, sender);
 }
 
 bool
-smcr_senders_are_always_wrong(const smcr_state_t *state, const smcr_sender_t *sender)
+smcr_senders_mean_nothing(const smcr_state_t *state, const smcr_sender_t *sender)
 {
     const sender_t *known = find_sender(state, sender);
 
-    return known && !known->right && known->bad > 1;
+    return known && known->bad > 1 + known->right / RIGHT_FOR_A_WRONG_ONE;
 }
 
 bool

@@ -78,13 +78,14 @@ typedef struct {
 void smcr_senders_count_checksum(smcr_state_t *state, const smcr_sender_t *sender, bool is_right,
                                  uint32_t frame);
 
-/* Whether a wrong checksum of this sender means that the packet was damaged: at least half of the
- * sender's checksums are right, and at least one is. */
+/* Whether a wrong checksum of this sender means that the packet was damaged: a right one has come,
+ * and smcr_senders_mean_nothing() is false. */
 bool smcr_senders_mean_damage(const smcr_state_t *state, const smcr_sender_t *sender);
 
-/* Whether two or more checksums of this sender are wrong, and none is right. A program that
- * rewrites the messages of a capture may leave all their checksums wrong. */
-bool smcr_senders_are_always_wrong(const smcr_state_t *state, const smcr_sender_t *sender);
+/* Whether wrong checksums of this sender mean nothing, since a network does not damage so many
+ * packets: more than one is wrong, and one more for every three right ones. Its adapter may fill in
+ * the checksums, or a program may have changed the packets of the capture. */
+bool smcr_senders_mean_nothing(const smcr_state_t *state, const smcr_sender_t *sender);
 
 /* Whether exactly one checksum of this sender was counted so far. */
 bool smcr_senders_are_new(const smcr_state_t *state, const smcr_sender_t *sender);

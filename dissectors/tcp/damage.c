@@ -71,7 +71,7 @@ are_messages_rewritten(const packet_info *pinfo, smcr_host_checksum_t found)
     smcr_sender_t all = all_senders(pinfo, SMCR_SENDER_CLC);
 
     count_checksum(pinfo, &all, found);
-    return smcr_senders_are_always_wrong(smcr_capture_state(), &all);
+    return smcr_senders_mean_nothing(smcr_capture_state(), &all);
 }
 
 /* Whether a segment with a wrong checksum has an address that may be wrong itself: nothing else is
@@ -130,18 +130,22 @@ smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried)
     return is_damaged;
 }
 
-/* The first segment of a server is its SYN-ACK, so no earlier checksum shows what a wrong one
- * means. */
+/* Whether the checksum is wrong, and this may mean damage: no earlier checksum shows that of the
+ * first segment of a server, its SYN-ACK. */
+static bool
+may_mean_damage(const smcr_sender_t *sender, smcr_host_checksum_t found)
+{
+    return found == SMCR_HOST_CHECKSUM_WRONG &&
+           !smcr_senders_mean_nothing(smcr_capture_state(), sender);
+}
+
 bool
 smcr_tcp_may_be_damaged(const packet_info *pinfo)
 {
     smcr_host_checksums_t found = smcr_host_tcp_checksums(pinfo);
-    smcr_sender_t sender = sender_of(pinfo);
+    smcr_sender_t all = all_senders(pinfo, SMCR_SENDER_IP), sender = sender_of(pinfo);
 
-    if (found.ip == SMCR_HOST_CHECKSUM_WRONG)
-        return true;
-    return found.tcp == SMCR_HOST_CHECKSUM_WRONG &&
-           !smcr_senders_are_always_wrong(smcr_capture_state(), &sender);
+    return may_mean_damage(&all, found.ip) || may_mean_damage(&sender, found.tcp);
 }
 
 /* ---- what is known of a connection with damaged segments ---- */

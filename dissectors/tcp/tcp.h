@@ -142,8 +142,8 @@ typedef enum {
  * for a segment that another packet quotes. */
 bool smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried);
 
-/* First pass: whether a checksum of the segment is wrong, unless all of its sender are. Counts
- * nothing. */
+/* First pass: whether a checksum of the segment is wrong, unless wrong ones of its sender mean
+ * nothing. Counts nothing. */
 bool smcr_tcp_may_be_damaged(const packet_info *pinfo);
 
 /* First pass: notes that a SYN or SYN-ACK may be damaged. `tcp`: its header. */

@@ -81,7 +81,7 @@ def in_two(size):
         parts = [mutants.replaced(whole, part) for part in (body(whole)[:size], body(whole)[size:])]
         parts[1] = mutants.moved(parts[1], *mutants.ends(whole)[:2], size)
         frames[message.frame - 1 : message.frame] = [
-            pcapng.with_data(frame, part) for part in parts
+            pcapng.with_data(frame, mutants.with_tcp_checksums(part)) for part in parts
         ]
         pcapng.write(path, head, frames)
 

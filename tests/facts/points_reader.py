@@ -8,6 +8,8 @@ import collections
 import gzip
 import struct
 
+from mutants import with_tcp_checksums
+
 SECTION, INTERFACE, ENHANCED = 0x0A0D0D0A, 1, 6
 ETHERNET, SLL2 = 1, 276  # link types
 IPV4, IPV6, GRH, TCP, UDP, ROCE_PORT = 0x0800, 0x86DD, 0x8915, 6, 17, 4791
@@ -235,7 +237,7 @@ def with_segment(data, ip_id, begin, end):
         made[ip + 13] &= ~(FIN | PUSH)
     struct.pack_into(">HH", made, 16, len(made) - 14, ip_id & 0xFFFF)
     struct.pack_into(">I", made, ip + 4, (segment.seq + begin) & 0xFFFFFFFF)
-    return bytes(made)
+    return with_tcp_checksums(made)
 
 
 def cut(packets, piece):
@@ -325,12 +327,12 @@ def translated(packets, port=SERVICE_PORT):
         later = packet._replace(time=packet.time + BETWEEN)
         if segment and (segment.source, segment.target, segment.ports) in ends:
             data[30:34], data[ip + 2 : ip + 4] = SERVICE, port
-            found += [packet._replace(data=bytes(data)), later]
+            found += [packet._replace(data=with_tcp_checksums(data)), later]
         elif segment and (
             (segment.target, segment.source, segment.ports[2:] + segment.ports[:2]) in ends
         ):
             data[26:30], data[ip : ip + 2] = SERVICE, port
-            found += [packet, later._replace(data=bytes(data))]
+            found += [packet, later._replace(data=with_tcp_checksums(data))]
         else:
             found.append(packet)
     return found
