@@ -15,7 +15,7 @@ from scapy.layers.l2 import ARP, Ether
 sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth import clc, llc  # noqa: E402
 from smcsynth.capture import Capture  # noqa: E402
-from smcsynth.net import SMC_OPTION, Host, TcpConversation  # noqa: E402
+from smcsynth.net import SMC_OPTION, USUAL_OPTIONS, Host, TcpConversation  # noqa: E402
 from smcsynth.octets import text_lines  # noqa: E402
 from smcsynth.roce import (
     NAK_SEQUENCE_ERROR,
@@ -31,6 +31,7 @@ from smcsynth.story import (
     SERVER_V2,
     SERVER_V2_IPV6,
     Connection,
+    Half,
     LinkGroup,
     linux_connection,
     linux_halves,
@@ -254,6 +255,55 @@ def all_fields_damaged(capture):
             broken = frame[:at] + bytes([frame[at] ^ 1 << at % 8]) + frame[at + 1 :]
             capture.frames.append((when - 1, broken))
         capture.frames.append((when, frame))
+
+
+def damage_last(capture, at, bit):
+    """The path changes a bit of the last frame, and its sender retransmits it some time later."""
+    when, right = capture.frames[-1]
+    frame = bytearray(right)
+    frame[at] ^= bit
+    capture.frames[-1] = when, bytes(frame)
+    capture.wait(0.2)
+
+
+def damaged_message(tcp, sender, data, *places):
+    """A CLC message that is damaged as often as there are `places`: offset and bit."""
+    for at, bit in places:
+        tcp.segment(sender, "PA", data)
+        damage_last(tcp.capture, at, bit)
+    tcp.send(sender, data)
+
+
+def clc_damaged(capture):
+    """TCP segments with wrong checksums: a bit of the queue pair in an Accept; of a second
+    connection the option in the SYN-ACK, then the flag RST and the address of the Confirm."""
+    option, flags, address, queue_pair = 68, 47, 26, 54 + 40  # offsets in the frames
+    first = linux_connection(capture, sport=40001)
+    first.tcp.handshake()
+    first.tcp.send("client", first.proposal())
+    damaged_message(first.tcp, "server", first.accept(), (queue_pair, 0x20))
+    first.tcp.send("client", first.confirm())
+    first.group.confirm_link()
+    first.group.add_link_rejected()
+    first.send("client", b"damaged and retransmitted\n")
+    first.close(delete_rkeys=False)
+
+    halves = [Half(token=half.token + 0x40, rmb=half.rmb) for half in first.half.values()]
+    second = Connection(first.group, *halves, sport=40002)
+    tcp = second.tcp
+    tcp.segment("client", "S", options=USUAL_OPTIONS + SMC_OPTION)
+    tcp.seq["client"] += 1
+    tcp.segment("server", "SA", options=USUAL_OPTIONS + SMC_OPTION)
+    damage_last(capture, option, 0x40)
+    tcp.segment("server", "SA", options=USUAL_OPTIONS + SMC_OPTION)
+    tcp.seq["server"] += 1
+    tcp.segment("client", "A")
+    tcp.send("client", second.proposal())
+    tcp.send("server", second.accept(first_contact=False))
+    confirm = second.confirm(first_contact=False)
+    damaged_message(tcp, "client", confirm, (flags, 0x04), (address, 0x01))
+    second.send("server", b"once more\n")
+    second.close()
 
 
 def lost_behind_capture(capture):
@@ -1285,6 +1335,7 @@ SCENES = {
         "corruption_unchecked",
         "message_damaged",
         "all_fields_damaged",
+        "clc_damaged",
         "lost_behind_capture",
         "acknowledgements_lost",
         "slow_answers_of_host",

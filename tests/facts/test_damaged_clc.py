@@ -126,6 +126,9 @@ def test_flipped_bits(tshark, scratch):
         assert compared(text) == whole[name], (name, index)
         assert "damaged" in text
         text = page(tshark, scratch, name, instead(index, data))
+        path = scratch / "altered.pcapng"
+        for where in ("smcr.tcp.checksum_wrong", "smcr.tcp.damaged == 1"):
+            assert tshark.frames(path, where) == [index + 1], (name, index)
         without = page(tshark, scratch, name, lambda frames: frames[:index] + frames[index + 1 :])
         assert compared(text) == compared(without), (name, index)
         assert "damaged" in text
