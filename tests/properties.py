@@ -151,10 +151,6 @@ PROPERTIES = [
     ),
     ("An ICRC is right or wrong as the specification says", ["facts/test_icrc.py"]),
     (
-        "A damaged TCP segment is as one that is not captured, and its retransmission counts",
-        ["facts/test_damaged_clc.py"],
-    ),
-    (
         "Figures of the report are those of the bytes, the hosts and the fields",
         [
             "facts/test_report.py",

@@ -250,7 +250,9 @@ find_retransmission(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *payload)
 static struct tcpinfo *
 learn_retransmission(tvbuff_t *tvb, packet_info *pinfo)
 {
-    if (!smcr_state_has_damage(smcr_capture_state()) || pinfo->ptype != PT_TCP)
+    bool is_segment = pinfo->ptype == PT_TCP && !smcr_capture_is_quoted(pinfo);
+
+    if (!is_segment || !smcr_state_has_damage(smcr_capture_state()))
         return NULL;
     tvbuff_t *payload = message_of(tvb, pinfo);
     struct tcpinfo *info = payload ? find_retransmission(tvb, pinfo, payload) : NULL;
