@@ -35,11 +35,8 @@ MODES = {
     "client's RoCE": lambda is_server, is_roce: is_roce and not is_server,
     "RoCE": lambda is_server, is_roce: is_roce,
 }
-# Two connections begin within milliseconds, or queue pairs begin anew, so that not all halves are
-# proven to belong together.
+# Queue pairs begin anew, so that not all halves are proven to belong together.
 HALVES = {
-    ("6.1-v2-j-http11", "server", -50),
-    ("6.1-v2-j-http11", "client", 50),
     ("6.1-v1-h4-two-links-rkeys", "RoCE", 1000),
     ("6.1-v1-h4-two-links-rkeys", "RoCE", 3000),
     ("6.1-v1-h4-two-links-rkeys", "RoCE", 60000),

@@ -225,7 +225,7 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     smcr_conn_side_t *side = &conn->side[qp->side];
 
     smcr_conn_join(conn, lgr);
-    smcr_state_early_judge(conn, qp->link, clc->header.type);
+    smcr_state_early_judge(conn, qp->link, clc->header.type, arrival->when.time);
     if (!smcr_record_has_event(arrival->record, SMCR_EVENT_clc_peer_changed))
         memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     take_in_extension(lgr, clc);

@@ -11,6 +11,9 @@
 
 #include "state/model/store.h"
 
+#define EARLY (10 * SMCR_TIME_MILLISECOND) /* time by which a packet comes too early, so that the
+                                              queues of one interface do not explain it */
+
 /* ---- the order of CLC and RoCE ---- */
 
 /* Whether the first link of the group has carried no packet so far. */
@@ -22,23 +25,44 @@ is_idle(const smcr_link_t *link)
     return has_none && link->is_announced && link->lgr->first_contact_captured;
 }
 
+/* Whether the first packet to the queue pair came EARLY or more before `time`, nanoseconds since
+ * the epoch. */
+static bool
+began_before(const smcr_qp_t *qp, uint64_t time)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+    const smcr_seen_packet_t *first =
+        smcr_flow_psn_history(flow, (uint32_t)(flow->first & SMCR_PSN_MASK));
+
+    return first && first->time + EARLY <= time;
+}
+
+/* Whether the link has carried more before the Confirm of its first contact than a capture has that
+ * is only a little out of order: more packets than its setup has, or one that came EARLY before. */
+static bool
+is_in_use(const smcr_link_t *link, uint64_t time)
+{
+    const uint32_t most = 16; /* highest number of packets with which a link is set up: two LLC
+                                 exchanges, and acknowledgements */
+
+    return link->packet_count > most || began_before(&link->qp[0], time) ||
+           began_before(&link->qp[1], time);
+}
+
 /* The first link of a group is set up after the Confirm of the first contact, and before the server
  * accepts another connection of the group (3.5.1). So the order of the capture is impossible in two
  * cases:
  * 1. the message is of a later contact, and the first link has carried no packet so far. This
  *    proves nothing as long as no packet comes later, which begins the link;
- * 2. the message is the Confirm of the first contact, and the link has already carried more packets
- *    than its setup has. A capture that is only a little out of order has fewer. */
+ * 2. the message is the Confirm of the first contact, and the link is in use. */
 void
-smcr_state_early_judge(const smcr_conn_t *conn, smcr_link_t *link, uint8_t type)
+smcr_state_early_judge(const smcr_conn_t *conn, smcr_link_t *link, uint8_t type, uint64_t time)
 {
-    const uint32_t most = 16; /* highest number of packets with which a link is set up: two LLC
-                                 exchanges, and acknowledgements */
     bool is_first_confirm = conn->first_contact && type == SMCR_CLC_CONFIRM;
 
     if (!conn->first_contact)
         link->lgr->clocks_differ |= is_idle(link);
-    else if (is_first_confirm && link->packet_count > most)
+    else if (is_first_confirm && is_in_use(link, time))
         smcr_lgr_prove_clocks(link->lgr);
 }
 

@@ -10,8 +10,10 @@
 #include "state/evidence/evidence.h"
 
 /* Notes in the link group that clocks differ, if the CLC message of this type shows it. `link`:
- * link that the message names. `conn`: connection of the message. (3.5.1) */
-void smcr_state_early_judge(const smcr_conn_t *conn, smcr_link_t *link, uint8_t type);
+ * link that the message names. `conn`: connection of the message. `time`: time of the message,
+ * nanoseconds since the epoch. (3.5.1) */
+void smcr_state_early_judge(const smcr_conn_t *conn, smcr_link_t *link, uint8_t type,
+                            uint64_t time);
 
 /* Notes that the setup of the link begins: if clocks seemed to differ only since no packet of the
  * group's first link was captured, they do. */
