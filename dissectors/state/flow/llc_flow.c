@@ -562,16 +562,30 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->used_before_loss = smcr_link_last_use(link);
 }
 
+/* Takes in DELETE LINK for a link of which no message has named the number: it began before the
+ * capture, or the sender is wrong, which is reported if the first contact is captured and the
+ * server sends the message. If the path of a link from before the capture is lost, that is
+ * reported. */
+static void
+take_in_delete_unknown(const smcr_exchange_message_t *message, bool by_client)
+{
+    bool is_lost = message->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
+    bool knows_all = message->lgr->first_contact_captured;
+
+    if (knows_all && !by_client)
+        smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
+    else if (!knows_all && is_lost && !message->response)
+        smcr_event_add(message->arrival, SMCR_EVENT_link_lost_unknown, NULL);
+}
+
 /* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message
  * asks for the end of the link. If the roles are not known, the message may do either. `link`:
- * NULL: the group has no link with this number, which is reported if the first contact is captured
- * and the server sends the message. */
+ * NULL: the group has no link with this number. */
 static void
 take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
 {
     if (!link) {
-        if (message->lgr->first_contact_captured && !by_client)
-            smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
+        take_in_delete_unknown(message, by_client);
         return;
     }
     take_in_delete_reason(message, link);
