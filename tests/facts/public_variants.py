@@ -235,6 +235,16 @@ def one_at_a_time(path):
         time += 1e-3
 
 
+def paused_at_the_end(path):
+    """A port of a switch pauses class 3, after the last packet of a flow without VLAN tags."""
+    yield from healthy(path)
+    for number in range(100):
+        frame = Ether(src="02:00:00:00:00:09", dst="01:80:c2:00:00:01", type=0x8808)
+        frame = frame / Raw(struct.pack(">HH8H", 0x101, 1 << 3, 0, 0, 0, 0xFFFF, 0, 0, 0, 0))
+        frame.time = BEGIN + 2e-3 + number * 2e-4
+        yield frame
+
+
 def datagrams(path):
     for number in range(60):
         mark = CE if number % 3 == 0 else ECT
@@ -349,6 +359,12 @@ MORE = {
         r"20 marked CE",
         r"20 of 40 .* \(on the tunnel; its end has to discard them: they are Not-ECT within\)",
         QUIET,
+    ),
+    "paused-without-tags": (
+        paused_at_the_end(Path()),
+        r"flows are not analysed",
+        r"which flows are of this class is not known without VLAN tags",
+        r"no RDMA flow",
     ),
     "datagrams-ce": (
         datagrams(Path()),

@@ -409,6 +409,30 @@ only_resumes(const smcr_entry_pause_t *pause)
     return !pause->paused_most_s && pause->resumes == pause->frames;
 }
 
+/* Whether the flow may be of the class that PFC frames pause, since its packets have no VLAN tag.
+ * It may have stopped before the first of these frames came. */
+static bool
+may_be_paused(const smcr_entry_pause_t *pause, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_packet_class_t *data = flow->classes.data;
+
+    return pause->kind != SMCR_FIGURE_PAUSE_ALL && data && data->packets &&
+           !data->by_priority.length;
+}
+
+/* Whether flows may be of the paused class: packets without a VLAN tag came after the frames, or
+ * before them (may_be_paused()). */
+static bool
+may_pause_flows(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
+{
+    if (pause->has_flow == SMCR_FIGURE_MAYBE)
+        return true;
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (may_be_paused(pause, flow))
+            return true;
+    return false;
+}
+
 /* Returns what is known of flows in the paused class, if none of them is known to have stood
  * still. */
 static const char *
@@ -423,7 +447,7 @@ flows_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
         return "all have 0 quanta: they only end pauses";
     if (pause->has_flow == SMCR_FIGURE_YES)
         return "no flow is seen to stand still";
-    if (pause->has_flow == SMCR_FIGURE_MAYBE)
+    if (may_pause_flows(finder, pause))
         return "which flows are of this class is not known without VLAN tags";
     return ignores_roce ? "flows are not analysed without -o smcr.roce:TRUE"
                         : "no RDMA flow of this class comes after these frames";
