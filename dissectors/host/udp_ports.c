@@ -181,13 +181,15 @@ is_port_of_roce(uint16_t port)
     return true;
 }
 
+#define TALKS_MOST 65536 /* number of talks that are kept; answers in further ones count as RoCE */
+
 /* Keeps the talk of a datagram that a client has sent. Only its first frame matters. */
 static void
 keep_talk(const talk_t *talk, uint32_t frame)
 {
     if (!ports.talks)
         ports.talks = wmem_map_new(wmem_file_scope(), hash_of_talk, is_same_talk);
-    if (!wmem_map_contains(ports.talks, talk))
+    if (wmem_map_size(ports.talks) < TALKS_MOST && !wmem_map_contains(ports.talks, talk))
         wmem_map_insert(ports.talks, wmem_memdup(wmem_file_scope(), talk, sizeof *talk),
                         GUINT_TO_POINTER(frame));
 }
