@@ -67,10 +67,10 @@ smcr_capture_interface_name(uint32_t interface)
     return interface < array_length(capture.names) ? capture.names[interface] : NULL;
 }
 
-/* Keeps the name of the packet's interface, once, in file scope. Does nothing if the file does not
- * have the name: Wireshark's API then gives "unknown". */
-static void
-note_name(const packet_info *pinfo)
+/* The name is kept in file scope. Does nothing if the file does not have the name: Wireshark's API
+ * then gives "unknown". */
+void
+smcr_capture_note_name(const packet_info *pinfo)
 {
     uint32_t interface = smcr_capture_interface(pinfo);
 
@@ -165,7 +165,7 @@ smcr_capture_learn(const packet_info *pinfo)
     if (!smcr_state_points(capture.state) && has_several_points(pinfo))
         begin_points();
     if (smcr_state_points(capture.state))
-        note_name(pinfo);
+        smcr_capture_note_name(pinfo);
     return capture.state;
 }
 

@@ -34,6 +34,9 @@ bool smcr_capture_compares_all_tcp(void);
  * is truncated. */
 uint32_t smcr_capture_device(const packet_info *pinfo);
 
+/* First pass: keeps the name of the packet's interface, once. */
+void smcr_capture_note_name(const packet_info *pinfo);
+
 /* Returns the name of an interface with packets in the file; NULL: not known. */
 const char *smcr_capture_interface_name(uint32_t interface);
 

@@ -93,10 +93,10 @@ static bool
 has_other_options(const smcr_judge_way_t *way, const smcr_judge_passage_t *passage)
 {
     const smcr_observed_segment_t *segments = way->chain->points->segments;
-    uint32_t first = passage->from->segment, second = passage->to->segment;
+    uint32_t first = segments ? segments[passage->from->segment].tcp.options : 0;
+    uint32_t second = segments ? segments[passage->to->segment].tcp.options : 0;
 
-    return way->chain->points->is_tcp &&
-           segments[first].tcp.options != segments[second].tcp.options;
+    return first && second && first != second;
 }
 
 /* Judges how the headers of a packet were changed between the two points. The ECN codepoint of a

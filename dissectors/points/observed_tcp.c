@@ -312,7 +312,8 @@ cut_at(const GArray *cuts, uint64_t from)
 /* Returns the hash of all values of a part that are the same at each point. If the part has data,
  * acknowledgement number and window do not count: a host that merges segments replaces them by
  * those of another segment. A retransmission most often has another time stamp, so its hash
- * differs. */
+ * differs. The time stamp of a SYN or SYN-ACK does not count: one point may have truncated it, or a
+ * device between the points may have removed it. */
 static uint64_t
 identity_of(const smcr_observed_segment_t *segment, uint64_t from, uint32_t span)
 {
@@ -320,7 +321,9 @@ identity_of(const smcr_observed_segment_t *segment, uint64_t from, uint32_t span
     uint64_t hash = smcr_observed_mix(smcr_observed_mix(segment->flow, from), span);
     unsigned flags = tcp->flags & (SMCR_POINTS_TCP_SYN | SMCR_POINTS_TCP_RST);
 
-    hash = smcr_observed_mix(hash, (uint64_t)tcp->tsval << 32 | flags);
+    uint64_t stamp = tcp->flags & SMCR_POINTS_TCP_SYN ? 0 : tcp->tsval;
+
+    hash = smcr_observed_mix(hash, stamp << 32 | flags);
     if (span)
         return hash;
     hash = smcr_observed_mix(hash, (uint64_t)tcp->ack << 32 | tcp->tsecr);

@@ -63,7 +63,8 @@ typedef struct {
         uint32_t right; /* sequence number after the last byte of the block */
     } sack[SMCR_POINTS_SACKS]; /* SACK blocks (RFC 2018); both numbers 0: no more */
     int32_t ip_id;    /* identification of IPv4; 0 or negative: not known, or IPv6 */
-    uint32_t options; /* hash of the options of a SYN or SYN-ACK; 0: another segment */
+    uint32_t options; /* hash of the options of a SYN or SYN-ACK; 0: another segment, or not
+                         all of them are captured */
     uint16_t window;  /* window */
     uint8_t checksum; /* whether the checksum is right, SMCR_POINTS_CHECKSUM_... */
     uint8_t flags;    /* the lower 8 flags: SMCR_POINTS_TCP_... */

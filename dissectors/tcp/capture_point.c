@@ -116,8 +116,23 @@ checksum_of(smcr_host_bytes_t segment, uint32_t reported, const packet_info *pin
                : SMCR_POINTS_CHECKSUM_WRONG;
 }
 
+/* Reads the options of a TCP header, which begin at `options`. `length`: their length; `captured`:
+ * how many bytes are captured from there on. Returns false if they are truncated; of a SYN or
+ * SYN-ACK, what is captured is read, and `options` stays 0. */
+static bool
+take_options(smcr_points_tcp_t *tcp, const uint8_t *options, uint32_t length, uint32_t captured)
+{
+    bool is_syn = tcp->flags & SMCR_POINTS_TCP_SYN;
+
+    read_options(tcp, options, MIN(length, captured));
+    if (is_syn && captured >= length)
+        tcp->options = smcr_wire_hash(options, length);
+    return is_syn || captured >= length;
+}
+
 /* Reads the TCP header at the beginning of `tvb`. Returns false if it was not captured whole, or if
- * its length is impossible. */
+ * its length is impossible. The options of a SYN or SYN-ACK may be truncated: they are longer than
+ * those of other segments, which the same snap length may leave whole. */
 static bool
 read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
 {
@@ -126,7 +141,7 @@ read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
     if (bytes.length < SMCR_HOST_TCP_HEADER)
         return false;
     unsigned header = (bytes.bytes[LENGTH] >> 4) * 4U, reported = tvb_reported_length(tvb);
-    if (header < SMCR_HOST_TCP_HEADER || header > bytes.length)
+    if (header < SMCR_HOST_TCP_HEADER || header > reported)
         return false;
     *tcp = (smcr_points_tcp_t){
         .seq = smcr_wire_number32(bytes.bytes + SEQUENCE),
@@ -136,11 +151,9 @@ read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
         .window = smcr_wire_number16(bytes.bytes + WINDOW),
         .checksum = checksum_of(bytes, reported, pinfo),
     };
-    const uint8_t *options = bytes.bytes + SMCR_HOST_TCP_HEADER;
-    unsigned length = header - SMCR_HOST_TCP_HEADER;
-    read_options(tcp, options, length);
-    if (tcp->flags & SMCR_POINTS_TCP_SYN)
-        tcp->options = smcr_wire_hash(options, length);
+    if (!take_options(tcp, bytes.bytes + SMCR_HOST_TCP_HEADER, header - SMCR_HOST_TCP_HEADER,
+                      bytes.length - SMCR_HOST_TCP_HEADER))
+        return false;
     read_ip(tcp, tvb, pinfo);
     return true;
 }
@@ -247,6 +260,7 @@ take_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_points_t *points)
         .tcp = &tcp,
     };
 
+    smcr_capture_note_name(pinfo);
     if (!read_header(&tcp, tvb, pinfo))
         return;
     if (takes_plain)
