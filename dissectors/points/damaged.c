@@ -102,8 +102,9 @@ find_transmission(const damaged_t *damaged)
     uint64_t most = smcr_chain_widest(chain) + (uint64_t)chain->usual[damaged->is_back];
     uint32_t first = smcr_chain_first_of(chain, damaged->observed->flow);
     uint32_t end = smcr_chain_first_of(chain, damaged->observed->flow + 1);
+    uint64_t earliest = damaged->departure - MIN(damaged->departure, most);
     uint32_t i = first + smcr_sorted_first(chain->transmissions + first, end - first, time_of,
-                                           damaged->departure - most);
+                                           earliest);
     fit_t best = {.number = 0};
 
     for (; i < end && chain->transmissions[i].time <= damaged->departure + most; i++) {
