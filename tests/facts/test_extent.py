@@ -131,7 +131,10 @@ def test_small_data_fill_no_buffer(tshark):
     """The size of the buffers is not known: their CLC messages are truncated. All data are known,
     and are less than the smallest buffer holds."""
     path = tshark.bed.root / "captures" / "points" / "path-A.pcapng.gz"
-    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"][0]
+    report = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))
+    (text,) = [each["text"] for each in report["findings"] if each["kind"] == "buffer_full"]
+    assert text.startswith("Receive buffer full: probably on 10.0.0.2:80 → 10.0.0.1:")
+    found = report["connections"][0]
     time = found[CLIENT]["time"]
     assert found["buffer_bytes"]["server"] is None and 0 < found[CLIENT]["bytes"] < 16000
     assert time["unknown_s"] > 0.1 and time["buffer_full_most_s"] == 0

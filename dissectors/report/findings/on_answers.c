@@ -235,11 +235,11 @@ add_slow_answer(smcr_finder_t *finder, const slow_answers_t *sum)
                                            .frames = sum->frames,
                                            .filter = sum->filter ? sum->filter : "smcr",
                                            .cost = sum->cost - MIN(sum->cost, own.overlap)},
-                    "The program of %s took %s to answer a request on %s (asked in frame %" PRIu32
+                    "The program of %s took %s to answer a request %s (asked in frame %" PRIu32
                     ", answered in frame %" PRIu32 ")%s%s",
                     smcr_finding_wait_program(finder, sum->worst, true),
                     smcr_words_duration(finder->scope, sum->longest->lasted_s),
-                    smcr_words_direction(finder->scope, sum->worst, true),
+                    smcr_words_on_direction(finder->scope, sum->worst, true),
                     sum->longest->request_frame.frame, sum->longest->end_frame.frame,
                     smcr_finding_wait_own_text(finder, &own), other_answers_text(finder, sum));
 }

@@ -430,9 +430,9 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
     if (has_slow_reader(&wait))
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
     smcr_finder_add_as(finder, severity_of_wait(&wait), &facts,
-                       "%s: on %s, the writer waited %s%s%s (%s of the time) for space%s%s%s%s",
+                       "%s: %s, the writer waited %s%s%s (%s of the time) for space%s%s%s%s",
                        blame_text(finder, &wait),
-                       smcr_words_direction(scope, wait.conn, wait.to_server),
+                       smcr_words_on_direction(scope, wait.conn, wait.to_server),
                        may_be_much_longer(&wait) || began_before_capture(&wait) ? "at least " : "",
                        smcr_words_duration(scope, wait.full_time),
                        has_other_waits(finder, &wait) ? " in all" : "",

@@ -226,6 +226,8 @@ has_named_ends(const smcr_entry_connection_t *conn)
     return conn->ends && conn->tcp_stream != SMCR_FIGURE_UNKNOWN;
 }
 
+#define LIKELY "probably " /* begin of the name of a connection whose TCP ports are inferred */
+
 /* Returns the name of a connection, or of one of its directions: the writer's address first. If the
  * addresses are not known, the name is the number of the connection, followed by `direction`.
  * `to_server`: the client writes. */
@@ -238,7 +240,7 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
     if (conn->client.addr || conn->server.addr) {
         const char *name = smcr_words_hosts(scope, smcr_words_endpoint(scope, ends[to_server]),
                                             smcr_words_endpoint(scope, ends[!to_server]));
-        return has_roce_stream(conn) ? wmem_strdup_printf(scope, "probably %s", name) : name;
+        return has_roce_stream(conn) ? wmem_strdup_printf(scope, LIKELY "%s", name) : name;
     }
     if (has_named_ends(conn))
         return conn->ends;
@@ -282,6 +284,17 @@ smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *con
     if (has_named_ends(conn) && !smcr_words_names_both_ends(conn))
         return smcr_words_hosts(scope, ends[!to_server], ends[to_server]);
     return name_of(scope, conn, to_server, wmem_strdup_printf(scope, " to %s", ends[to_server]));
+}
+
+const char *
+smcr_words_on_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn,
+                        bool to_server)
+{
+    const char *name = smcr_words_direction(scope, conn, to_server);
+
+    return g_str_has_prefix(name, LIKELY)
+               ? wmem_strdup_printf(scope, LIKELY "on %s", name + strlen(LIKELY))
+               : wmem_strdup_printf(scope, "on %s", name);
 }
 
 const char *

@@ -134,6 +134,11 @@ const char *smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server);
 
+/* The same after "on": "on 10.0.0.2:80 → 10.0.0.1:50274". "probably" comes before "on": the ports
+ * are inferred. */
+const char *smcr_words_on_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn,
+                                    bool to_server);
+
 /* Display filter of a connection: "smcr.stream == 3"; "(smcr.stream == 3 || smcr.stream == 5)" if
  * its RoCE packets have another number; "tcp.stream == 3" if it has no number of SMC-R; "smcr", all
  * of SMC-R, if no number is known. */
