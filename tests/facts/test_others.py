@@ -180,7 +180,8 @@ def test_datagrams_of_other_protocols(tshark, scratch):
     tftp = [ether() / IP(src=ONE_END, dst=OTHER_END) / UDP(sport=69, dport=4791) / Raw(data)] * 3
     own_port = [ether() / roce(ONE_END, OTHER_END, 17, WRITE, psn, sport=4791) for psn in range(4)]
     rows = (("tftp", tftp, 0), ("clients", list(clients()), 0), ("own", own_port, 4))
-    for name, packets, count in (*rows, ("all", [*clients(), *own_port], 4)):
+    both = (("all", [*clients(), *own_port], 4), ("all-later", [*own_port, *clients()], 4))
+    for name, packets, count in (*rows, *both):
         path = tshark.bed.capture(write(scratch, name, packets))
         for run in (ONE, TWO, ALL_TWO):
             report = parse(print_json(tshark, path, run))
