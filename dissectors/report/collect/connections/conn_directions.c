@@ -355,6 +355,18 @@ never_fills(const smcr_entry_connection_t *entry, const smcr_entry_conn_directio
            direction->bytes + SMCR_WIRE_EYECATCHER_LENGTH < least;
 }
 
+/* Charges no unknown time to the full buffer of a direction if its buffer was never full. `role`:
+ * its writer, 0 the client, 1 the server. */
+static void
+bound_full_time(const smcr_entry_connection_t *entry, smcr_entry_conn_direction_t *direction,
+                int role)
+{
+    uint64_t size = role ? entry->buffer_bytes.client : entry->buffer_bytes.server;
+
+    if (never_fills(entry, direction, size))
+        direction->time->buffer_full_most_s = direction->time->buffer_full_s;
+}
+
 /* Fills in how the time of the direction is divided in which `role` (0: client, 1: server) writes.
  * If packets are missing, the entry has lower and upper bounds. Returns false if nothing is known
  * of this time. */
@@ -376,8 +388,7 @@ fill_time_of(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
     filled->time = smcr_collect_times_entry(times, span, &direction, scope);
     if (may_wait_for_credits(counted, writer))
         doubt_pauses(filled->time);
-    if (never_fills(entry, filled, role ? entry->buffer_bytes.client : entry->buffer_bytes.server))
-        filled->time->buffer_full_most_s = filled->time->buffer_full_s;
+    bound_full_time(entry, filled, role);
     smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
     if (counted->pictures)
         draw_lanes(counted, writer, span);
