@@ -7,6 +7,8 @@
 
 #include <epan/conversation.h>
 #include <epan/in_cksum.h>
+#include <epan/prefs-int.h>
+#include <epan/prefs.h>
 #include <epan/ipproto.h>
 
 #include "fields.h"
@@ -151,6 +153,18 @@ judge_tcp(const uint8_t *header, const smcr_host_ip_packet_t *ip, uint32_t captu
                                                   : SMCR_HOST_CHECKSUM_WRONG;
 }
 
+/* Whether Wireshark's preference "check_checksum" of the protocol, "ip" or "tcp", is on. */
+static bool
+validates(const char *protocol)
+{
+    module_t *module = prefs_find_module(protocol);
+    pref_t *preference = module ? prefs_find_preference(module, "check_checksum") : NULL;
+
+    return preference && prefs_get_bool_value(preference, pref_current);
+}
+
+/* Tools that rewrite captures (other addresses, names or sequence numbers) often leave the old
+ * checksums. So a wrong checksum means damage only if the user wants checksums validated. */
 smcr_host_checksums_t
 smcr_host_tcp_checksums(const packet_info *pinfo)
 {
@@ -160,8 +174,12 @@ smcr_host_tcp_checksums(const packet_info *pinfo)
     if (!find_ip(frame, pinfo, &ip))
         return (smcr_host_checksums_t){SMCR_HOST_CHECKSUM_UNKNOWN, SMCR_HOST_CHECKSUM_UNKNOWN};
     const uint8_t *header = &frame.bytes[ip.offset];
-    return (smcr_host_checksums_t){.ip = judge_ip(header, &ip),
-                                   .tcp = judge_tcp(header, &ip, frame.length - ip.offset)};
+    smcr_host_checksums_t found = {SMCR_HOST_CHECKSUM_UNKNOWN, SMCR_HOST_CHECKSUM_UNKNOWN};
+    if (validates("ip"))
+        found.ip = judge_ip(header, &ip);
+    if (validates("tcp"))
+        found.tcp = judge_tcp(header, &ip, frame.length - ip.offset);
+    return found;
 }
 
 /* ---- damaged segments ---- */

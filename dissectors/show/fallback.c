@@ -78,8 +78,7 @@ no_clc_reason(const smcr_fallback_t *fallback)
         return "data follows on TCP; earlier CLC messages may be missing";
     if (fallback->both_options)
         return "both sides sent the SMC-R option, but no CLC message follows; a server or "
-               "middlebox may only reflect the option, or a firewall may have removed it from the "
-               "SYN-ACK after the capture point";
+               "middlebox may only reflect it, or a firewall may remove it after the capture point";
     return "no CLC message is captured, only the SMC-R option of one side";
 }
 

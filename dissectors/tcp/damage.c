@@ -2,9 +2,10 @@
  * (RFC 9293, 3.1; RFC 791, 3.1), and its sender retransmits it. So nothing is learned from a
  * damaged SYN or CLC message, and the retransmission counts.
  *
- * Wireshark's TCP does not check the checksums by default, and it passes no retransmission to a
- * dissector. So this file checks the checksums of the few segments that matter, and passes the
- * retransmission of a damaged segment to the CLC dissector itself.
+ * Nothing counts as damaged without Wireshark's preferences tcp.check_checksum and
+ * ip.check_checksum, which are off by default (smcr_host_tcp_checksums()). Wireshark's TCP passes
+ * no retransmission to a dissector, so this file passes that of a damaged segment to the CLC
+ * dissector itself.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

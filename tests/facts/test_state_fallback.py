@@ -46,8 +46,7 @@ FALLBACKS = {
         4,
         (
             "both sides sent the SMC-R option, but no CLC message follows; a server or middlebox "
-            "may only reflect the option, or a firewall may have removed it from the SYN-ACK after "
-            "the capture point"
+            "may only reflect it, or a firewall may remove it after the capture point"
         ),
         None,
     ),
