@@ -528,8 +528,8 @@ EVERY = [
             "silent-receiver-proves-nothing",
             "dissectors/points/fates_receiver.c",
             "facts/test_points.py::test_simulated[bursts without a NAK]",
-            "earlier->psn == receiver->begun || receiver->was_silent;",
-            "earlier->psn == receiver->begun;",
+            "doubt->psn == receiver->begun || receiver->was_silent;",
+            "doubt->psn == receiver->begun;",
         ),
         (
             POINTS,

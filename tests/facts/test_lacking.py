@@ -468,16 +468,16 @@ def test_roles_that_nobody_knows(tshark, scratch, change, ends, rows):
             [
                 # Prod=64:0 of 16 KiB is 1 MiB
                 "10.0.0.1:32964 → 10.0.0.2:12345 1.24 s 1.0 MiB ≥509 ms ≤516 ms",
-                "10.0.0.2:12345 → 10.0.0.1:32964 1.24 s 64 B ≤323 ms ≤323 ms",
+                "10.0.0.2:12345 → 10.0.0.1:32964 1.24 s 64 B - ≤323 ms",
             ],
         ),  # what follows is absent
         (
             "7.2-v2-g5-device-removed",
             [
-                "10.0.0.1:53084 → 10.0.0.2:12345 33.5 s 1.1 KiB ≤26 ms 31.9 s",
+                "10.0.0.1:53084 → 10.0.0.2:12345 33.5 s 1.1 KiB - 31.9 s",
                 # the server's only WRITE to this client is missing; its message announces it
                 "10.0.0.2:12345 → 10.0.0.1:53084 33.5 s ≥500 B ≤26 ms 31.9 s",
-                "10.0.0.1:53088 → 10.0.0.2:12345 33.5 s 200 B ≤9.4 ms 31.9 s",
+                "10.0.0.1:53088 → 10.0.0.2:12345 33.5 s 200 B - 31.9 s",
             ],
         ),
         (

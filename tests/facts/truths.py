@@ -185,6 +185,8 @@ OF_THE_CAPTURE = {
     "smcr.anck.kind_unknown",
     "smcr.anck.header_assumed",
     "smcr.captured_late",
+    "smcr.clocks_differ",
+    "smcr.link.lost_unknown",
     "smcr.packet_ahead",
     "smcr.no_roce",
     "smcr.conn.began_before",
@@ -260,6 +262,7 @@ FOUND_OF_CAPTURE = {
     "no_roce",
     "one_sided",
     "clocks_differ",
+    "link_lost_unknown",
     "not_captured",
     "late_start",
     "cut_frames",
@@ -806,7 +809,9 @@ def over_since(link):
 
 
 def of_states(before, after, numbers):
-    """The states of a link, each with the frames in which it begins and ends."""
+    """The states of a link, each with the frames in which it begins and ends: the first such frame
+    of the altered capture, whose order may be another one."""
+    places = {number: place for place, number in enumerate(numbers, 1)}
     truth = {each["state"]: each for each in before["states"]}
     for each in after["states"]:
         whole = truth.get(each["state"])
@@ -816,7 +821,8 @@ def of_states(before, after, numbers):
         for end in ("begin_frame", "end_frame"):
             if whole and is_known(whole[end], each[end]):
                 frame = numbers[each[end] - 1]
-                yield f"link.states.{each['state']}.{end}", whole[end], frame, frame == whole[end]
+                is_right = frame == whole[end] or places.get(whole[end], 0) > each[end]
+                yield f"link.states.{each['state']}.{end}", whole[end], frame, is_right
 
 
 def of_groups(before, after, numbers):

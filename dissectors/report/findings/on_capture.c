@@ -639,8 +639,8 @@ find_differing_clocks(smcr_finder_t *finder)
                                            .count = notice.count,
                                            .when = notice.first,
                                            .filter = notice.filter},
-                    "%s: the clocks of interfaces differ, or the file is not sorted; times and "
-                    "causes are not proven",
+                    "%s: the clocks of interfaces differ, the file is not sorted, or packets came "
+                    "late; times and causes are not proven",
                     is_late ? "Packets are captured after their own acknowledgements"
                             : "CLC messages and RoCE packets are captured in an order in which no "
                               "host sends them");

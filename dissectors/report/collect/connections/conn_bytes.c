@@ -93,10 +93,11 @@ has_announced_data(const smcr_conn_t *conn, int sender)
            smcr_conn_side_has_invalid_cursor(&conn->side[sender]);
 }
 
-/* Whether the number of WRITEs of the direction is not known. There are two cases:
+/* Whether the number of WRITEs of the direction is not known. There are three cases:
  * 1. no WRITE is recognised, and data was announced or the reader's RMB is not known;
  * 2. TCP and RoCE have times of two clocks, so that the WRITEs may be of another connection with
- *    the same RMB. */
+ *    the same RMB;
+ * 3. CLC messages are out of order, so data and messages may be, too. */
 static bool
 has_unknown_writes(const smcr_collect_conn_stats_t *counted, int sender)
 {
@@ -106,7 +107,7 @@ has_unknown_writes(const smcr_collect_conn_stats_t *counted, int sender)
 
     if (has_no_writes && (!receiver->rmb || has_announced_data(conn, sender)))
         return true;
-    return conn->lgr && conn->lgr->clocks_differ;
+    return (conn->lgr && conn->lgr->clocks_differ) || !smcr_collect_conn_has_ordered_clc(counted);
 }
 
 /* Whether packets with data may be missing after the sender's last captured CDC message. */

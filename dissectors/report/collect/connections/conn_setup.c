@@ -205,10 +205,9 @@ fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *cou
         entry->setup.most_s = begun.time - syn;
 }
 
-/* Whether the captured CLC messages are in the order in which hosts send them. If they are not, the
- * two hosts' frames have times of clocks that differ. */
-static bool
-has_ordered_clc(const smcr_collect_conn_stats_t *counted)
+/* If the messages are not in order, the two hosts' frames have times of clocks that differ. */
+bool
+smcr_collect_conn_has_ordered_clc(const smcr_collect_conn_stats_t *counted)
 {
     uint32_t last = 0;
 
@@ -228,7 +227,7 @@ smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
                              const smcr_collect_conn_stats_t *counted,
                              const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
-    bool in_order = has_ordered_clc(counted) && (!tcp || !tcp->is_disordered);
+    bool in_order = smcr_collect_conn_has_ordered_clc(counted) && (!tcp || !tcp->is_disordered);
     bool known = tcp && tcp->syn.frame && in_order;
     uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
 

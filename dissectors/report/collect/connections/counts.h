@@ -364,6 +364,9 @@ smcr_when_t smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted);
  * contact or CLC. 0: not known. */
 uint64_t smcr_collect_conn_connecting_until(const smcr_collect_conn_stats_t *counted);
 
+/* Whether the captured CLC messages of the connection are in the order in which hosts send them. */
+bool smcr_collect_conn_has_ordered_clc(const smcr_collect_conn_stats_t *counted);
+
 /* Fills in how long the steps of the setup took. `tcp` may be NULL. */
 void smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
                                   const smcr_collect_conn_stats_t *counted,
