@@ -205,21 +205,6 @@ fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *cou
         entry->setup.most_s = begun.time - syn;
 }
 
-/* If the messages are not in order, the two hosts' frames have times of clocks that differ. */
-bool
-smcr_collect_conn_has_ordered_clc(const smcr_collect_conn_stats_t *counted)
-{
-    uint32_t last = 0;
-
-    for (unsigned type = SMCR_CLC_PROPOSAL; type <= SMCR_CLC_CONFIRM; type++) {
-        uint32_t frame = counted->clc[type].frame;
-        if (frame && frame < last)
-            return false;
-        last = MAX(last, frame);
-    }
-    return true;
-}
-
 /* Each step begins where the step before has ended: a missing message makes both of its steps
  * unknown. Without the order of TCP no step is known. */
 void

@@ -108,3 +108,20 @@ smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const sm
     else
         take_step(contact, when, packet);
 }
+
+/* ---- CLC before it ---- */
+
+/* If the messages are not in order, the two hosts' frames have times of clocks that differ. */
+bool
+smcr_collect_conn_has_ordered_clc(const smcr_collect_conn_stats_t *counted)
+{
+    uint32_t last = 0;
+
+    for (unsigned type = SMCR_CLC_PROPOSAL; type <= SMCR_CLC_CONFIRM; type++) {
+        uint32_t frame = counted->clc[type].frame;
+        if (frame && frame < last)
+            return false;
+        last = MAX(last, frame);
+    }
+    return true;
+}
