@@ -78,9 +78,10 @@ static int
 dissect_experiment(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     bool is_ours = is_enabled() && smcr_tcp_option_is_ours(tvb);
-    bool is_first_sign = is_ours && may_learn(pinfo) && !smcr_handshake_watches_segments();
+    bool learns = is_ours && may_learn(pinfo);
+    bool is_first_sign = learns && !smcr_handshake_watches_segments();
 
-    if (is_ours && may_learn(pinfo))
+    if (learns)
         smcr_tcp_option_learn(pinfo, data);
     if (is_first_sign)
         smcr_tcp_take_point_of_option(tvb, pinfo);

@@ -168,16 +168,17 @@ validates(const char *protocol)
 smcr_host_checksums_t
 smcr_host_tcp_checksums(const packet_info *pinfo)
 {
+    smcr_host_checksums_t found = {SMCR_HOST_CHECKSUM_UNKNOWN, SMCR_HOST_CHECKSUM_UNKNOWN};
+    bool validates_ip = validates("ip"), validates_tcp = validates("tcp");
     smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
     smcr_host_ip_packet_t ip;
 
-    if (!find_ip(frame, pinfo, &ip))
-        return (smcr_host_checksums_t){SMCR_HOST_CHECKSUM_UNKNOWN, SMCR_HOST_CHECKSUM_UNKNOWN};
+    if (!(validates_ip || validates_tcp) || !find_ip(frame, pinfo, &ip))
+        return found;
     const uint8_t *header = &frame.bytes[ip.offset];
-    smcr_host_checksums_t found = {SMCR_HOST_CHECKSUM_UNKNOWN, SMCR_HOST_CHECKSUM_UNKNOWN};
-    if (validates("ip"))
+    if (validates_ip)
         found.ip = judge_ip(header, &ip);
-    if (validates("tcp"))
+    if (validates_tcp)
         found.tcp = judge_tcp(header, &ip, frame.length - ip.offset);
     return found;
 }

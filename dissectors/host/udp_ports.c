@@ -157,17 +157,7 @@ typedef struct {
     uint32_t server_port;
 } talk_t;
 
-static guint
-hash_of_talk(const void *talk)
-{
-    return wmem_strong_hash(talk, sizeof(talk_t));
-}
-
-static gboolean
-is_same_talk(const void *one, const void *other)
-{
-    return memcmp(one, other, sizeof(talk_t)) == 0;
-}
+SMCR_WIRE_KEY(hash_talk, equal_talks, sizeof(talk_t))
 
 /* Whether datagrams to the port are RoCE's. */
 static bool
@@ -188,7 +178,7 @@ static void
 keep_talk(const talk_t *talk, uint32_t frame)
 {
     if (!ports.talks)
-        ports.talks = wmem_map_new(wmem_file_scope(), hash_of_talk, is_same_talk);
+        ports.talks = wmem_map_new(wmem_file_scope(), hash_talk, equal_talks);
     if (wmem_map_size(ports.talks) < TALKS_MOST && !wmem_map_contains(ports.talks, talk))
         wmem_map_insert(ports.talks, wmem_memdup(wmem_file_scope(), talk, sizeof *talk),
                         GUINT_TO_POINTER(frame));

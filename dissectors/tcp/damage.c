@@ -19,19 +19,12 @@
 #include "fields.h"
 
 /* Offsets in the header of TCP (RFC 9293 3.1). */
-enum { TCP_SEQ = 4, TCP_ACK = 8, TCP_OFFSET = 12 };
+enum { TCP_SEQ = 4, TCP_ACK = 8 };
 
 static bool
 is_first_pass(const packet_info *pinfo)
 {
     return !pinfo->fd->visited;
-}
-
-/* Returns the length of the TCP header of the segment `tvb`, bytes. */
-static int
-header_length(tvbuff_t *tvb)
-{
-    return (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4;
 }
 
 /* ---- whether a segment is damaged ---- */
@@ -195,7 +188,7 @@ smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp)
 static tvbuff_t *
 message_of(tvbuff_t *tvb, packet_info *pinfo)
 {
-    int header = header_length(tvb);
+    int header = smcr_tcp_header_length(tvb);
     int left = tvb_captured_length_remaining(tvb, header);
 
     if (left < SMCR_CLC_HEADER_LENGTH)
@@ -224,7 +217,7 @@ describe_segment(tvbuff_t *tvb, packet_info *pinfo, conversation_t *conversation
     struct tcpinfo *info = wmem_new0(wmem_file_scope(), struct tcpinfo);
 
     info->seq = tvb_get_ntohl(tvb, TCP_SEQ) - (is_relative ? tcp->fwd->base_seq : 0);
-    info->nxtseq = info->seq + tvb_reported_length(tvb) - (unsigned)header_length(tvb);
+    info->nxtseq = info->seq + tvb_reported_length(tvb) - (unsigned)smcr_tcp_header_length(tvb);
     info->lastackseq = tvb_get_ntohl(tvb, TCP_ACK) - (is_relative ? tcp->rev->base_seq : 0);
     compat_tcpinfo_set_stream(info, tcp->stream);
     return info;
@@ -272,7 +265,8 @@ smcr_tcp_dissect_retransmission(tvbuff_t *tvb, packet_info *pinfo, proto_tree *t
             : p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION);
 
     if (info)
-        smcr_tcp_clc_call(tvb_new_subset_remaining(tvb, header_length(tvb)), pinfo, tree, info);
+        smcr_tcp_clc_call(tvb_new_subset_remaining(tvb, smcr_tcp_header_length(tvb)), pinfo, tree,
+                          info);
 }
 
 /* ---- what is shown ---- */
@@ -346,7 +340,7 @@ learn_end(packet_info *pinfo, uint8_t flags)
 bool
 smcr_tcp_take_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, uint8_t flags)
 {
-    bool is_hidden = flags & TH_RST || (int)tvb_reported_length(tvb) <= header_length(tvb);
+    bool is_hidden = flags & TH_RST || (int)tvb_reported_length(tvb) <= smcr_tcp_header_length(tvb);
 
     if (is_first_pass(pinfo) && flags & (TH_FIN | TH_RST))
         learn_end(pinfo, flags);

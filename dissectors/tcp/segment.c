@@ -14,7 +14,7 @@
 #include "fields.h"
 
 /* Offsets in the header of TCP (RFC 9293 3.1). */
-enum { TCP_SEQ = 4, TCP_OFFSET = 12, TCP_FLAGS = 13 };
+enum { TCP_SEQ = 4, TCP_FLAGS = 13 };
 
 /* A TCP segment of an SMC-R connection, while this file shows the segment. */
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
 static uint32_t
 next_sequence_number(tvbuff_t *tvb)
 {
-    unsigned header = (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4u;
+    unsigned header = (unsigned)smcr_tcp_header_length(tvb);
 
     return tvb_get_ntohl(tvb, TCP_SEQ) + tvb_reported_length(tvb) - header;
 }

@@ -9,6 +9,15 @@
 #include "compat.h"
 #include "host/host.h"
 
+#define SMCR_TCP_OFFSET 12 /* offset of the data offset in the TCP header (RFC 9293 3.1), bytes */
+
+/* Returns the length of the TCP header at the beginning of `tvb`, bytes. */
+static inline int
+smcr_tcp_header_length(tvbuff_t *tvb)
+{
+    return (tvb_get_uint8(tvb, SMCR_TCP_OFFSET) >> 4) * 4;
+}
+
 /* ---- the option (option.c) ---- */
 
 /* Whether an experimental option of TCP (kind 253 or 254) is the SMC-R option: its ExID is "SMCR"

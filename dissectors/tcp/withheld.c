@@ -12,8 +12,6 @@
 #include "show/show.h"
 #include "fields.h"
 
-#define TCP_OFFSET_AT 12 /* offset of the header's length in the TCP header (RFC 9293 3.1), bytes */
-
 /* How often Wireshark's TCP has called the CLC dissector. The number only shows whether it has done
  * so during a call of TCP's dissector. */
 static unsigned offers;
@@ -78,9 +76,9 @@ is_withheld(tvbuff_t *message, packet_info *pinfo)
 static tvbuff_t *
 message_of(tvbuff_t *tvb, const packet_info *pinfo)
 {
-    if (tvb_captured_length(tvb) <= TCP_OFFSET_AT)
+    if (tvb_captured_length(tvb) <= SMCR_TCP_OFFSET)
         return NULL;
-    int header = (tvb_get_uint8(tvb, TCP_OFFSET_AT) >> 4) * 4;
+    int header = smcr_tcp_header_length(tvb);
     if (tvb_captured_length_remaining(tvb, header) <= 0)
         return NULL;
     tvbuff_t *payload = tvb_new_subset_remaining(tvb, header);

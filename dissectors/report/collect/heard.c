@@ -21,17 +21,7 @@ typedef struct {
     smcr_collect_heard_t heard; /* last packets from `key.from` to `key.to` */
 } pair_heard_t;
 
-static guint
-hash_of(const void *key)
-{
-    return wmem_strong_hash(key, sizeof(pair_t));
-}
-
-static gboolean
-is_same(const void *one, const void *other)
-{
-    return memcmp(one, other, sizeof(pair_t)) == 0;
-}
+SMCR_WIRE_KEY(hash_pair, equal_pairs, sizeof(pair_t))
 
 /* Returns the key of the packets from one GID to another. */
 static pair_t
@@ -52,7 +42,7 @@ smcr_collect_heard_of(smcr_collect_t *collection, const uint8_t from[SMCR_GID_LE
     pair_t pair = pair_of(from, to);
 
     if (!collection->heard)
-        collection->heard = wmem_map_new(collection->scope, hash_of, is_same);
+        collection->heard = wmem_map_new(collection->scope, hash_pair, equal_pairs);
     pair_heard_t *entry = wmem_map_lookup(collection->heard, &pair);
     if (!entry) {
         entry = wmem_new0(collection->scope, pair_heard_t);

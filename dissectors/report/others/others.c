@@ -30,17 +30,7 @@ struct smcr_others {
     wmem_map_t *readers;            /* the same of responses to READs, whose PSNs are others */
 };
 
-static guint
-hash_of(const void *key)
-{
-    return wmem_strong_hash(key, sizeof(receiver_t));
-}
-
-static gboolean
-is_same(const void *one, const void *other)
-{
-    return memcmp(one, other, sizeof(receiver_t)) == 0;
-}
+SMCR_WIRE_KEY(hash_receiver, equal_receivers, sizeof(receiver_t))
 
 /* smcr_entry_clear() gives each figure of the entry the value with which its count begins. */
 smcr_others_t *
@@ -50,8 +40,8 @@ smcr_others_new(wmem_allocator_t *scope)
 
     others->scope = scope;
     smcr_entry_clear(&others->counts, &smcr_entry_other_roce_description);
-    others->queue_pairs = wmem_map_new(scope, hash_of, is_same);
-    others->readers = wmem_map_new(scope, hash_of, is_same);
+    others->queue_pairs = wmem_map_new(scope, hash_receiver, equal_receivers);
+    others->readers = wmem_map_new(scope, hash_receiver, equal_receivers);
     return others;
 }
 
