@@ -153,8 +153,9 @@ is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
            smcr_seen_is_within(last, packet->when, longest_distance(flow, seen));
 }
 
-/* Counts a copy that is known as a copy only by the time after its request, and keeps the longest
- * such time. `distance`: this time, nanoseconds. A time much longer than all earlier ones is not
+/* Counts a copy that only its distance in time from the earlier packet proves, and keeps the
+ * longest such distance. `distance`: nanoseconds from the last packet with the PSN to the copy. A
+ * distance much longer than all earlier ones is not
  * kept: the network made that copy, not a mirror port. */
 static void
 note_copy_distance(smcr_flow_t *flow, uint64_t distance)

@@ -37,8 +37,10 @@ typedef enum {
 typedef enum {
     SMCR_FLOW_RECEIVER_TAKES, /* the receiver takes in the request now; requests with
                                  ..._RECEIVER_WAITS before this request count as taken in first */
-    SMCR_FLOW_RECEIVER_WAITS, /* lower PSNs are missing: the request counts as taken in as soon as
-                                 the missing PSNs have come or are acknowledged */
+    SMCR_FLOW_RECEIVER_WAITS, /* lower PSNs are missing: the request counts as taken in when an
+                                 acknowledgement covers them, or when they have come and a new PSN
+                                 is sent. If the request is retransmitted, the retransmission
+                                 counts instead */
     SMCR_FLOW_RECEIVER_DROPS, /* the receiver discards the request: an earlier request with its PSN
                                  was taken in or waits, the request is a copy, or its ICRC is
                                  wrong */

@@ -42,7 +42,9 @@ typedef struct {
     bool is_beyond_router;  /* the capture has packets before and after a router */
     uint64_t twice_within;  /* the capture has nearly all packets twice, the second one after so
                                many nanoseconds at most; 0: it has not */
-    uint32_t reverse_packets; /* number of packets of the reverse flow so far */
+    uint32_t reverse_packets; /* number of packets of the reverse flow so far. If it has not grown
+                                 since the last READ response or Atomic ACK, the peer has requested
+                                 nothing since, so an equal response may be a copy */
 } smcr_response_grounds_t;
 
 /* Compares the response `packet` with earlier responses of its flow, and keeps `packet` for later

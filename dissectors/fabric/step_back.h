@@ -54,9 +54,11 @@ typedef struct {
  * the network, or the network may have reordered this packet. The step is proven when the requests
  * after the first packet continue the retransmission. */
 typedef struct {
-    smcr_step_back_t *lone; /* the step that the verdict on the first packet contains, as long as
-                               the tentative step is not proven; NULL: there is no tentative step */
-    smcr_step_back_t *step; /* the step that the verdicts on the later packets contain */
+    smcr_step_back_t *lone; /* the step in the verdict on the first packet; it counts alone if the
+                               tentative step is never proven, and gets the cause and the NAK of
+                               `step` with the proof. NULL: there is no tentative step */
+    smcr_step_back_t *step; /* the step in the verdicts on the later packets. It gets its cause and
+                               its NAK with the proof */
     smcr_psn_t last;        /* highest PSN of the step so far */
     smcr_psn_t first;       /* first PSN that the step retransmits, once it is proven */
     uint32_t number;        /* number that the step gets once it is proven */

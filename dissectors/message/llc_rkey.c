@@ -70,7 +70,8 @@ say_negative(const smcr_message_llc_t *message)
 
 /* Checks flags and count of a CONFIRM RKEY: 1. only a negative response has the flag "retry"; 2.
  * the number of other links is possible in a link group; 3. in version 2, all RTokens have to fit
- * into the message, because there is no continuation. */
+ * into the message, because there is no continuation. Case 1 is a note. Cases 2 and 3 are faults
+ * (smcr_llc_raise_fault()): such bytes do not prove that a SEND is an LLC message. */
 static void
 check_confirm_rkey(const smcr_message_llc_t *message)
 {

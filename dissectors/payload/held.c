@@ -130,7 +130,9 @@ open_held(const smcr_held_t *held, smcr_record_t *record)
     return tvb_new_real_data(held->bytes, held->length, (int)held->length);
 }
 
-/* Only the first pass returns bytes, so listeners get the bytes of each held packet once. */
+/* Only the first pass returns bytes, so listeners get the bytes of each held packet once. A packet
+ * is skipped if its place was known when it came (smcr_place_late()): its bytes were reported with
+ * the packet itself. */
 tvbuff_t *
 smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record)
 {

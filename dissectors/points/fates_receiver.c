@@ -50,7 +50,8 @@ typedef struct {
     smcr_psn_t expected;    /* PSN that the receiver expects */
     smcr_psn_t acked;       /* highest PSN that was acknowledged */
     smcr_psn_t highest;     /* highest PSN that was sent */
-    smcr_psn_t last;        /* PSN of the request that was sent last */
+    smcr_psn_t last;        /* last PSN of the request that was sent last; a READ takes several
+                               PSNs */
     smcr_transmission_t *newest; /* the request that was sent last; NULL: none so far */
     smcr_psn_t resent;      /* highest PSN that was retransmitted in the last step back; 0: none */
     uint64_t resent_time;   /* time of the last retransmission, as in smcr_fates_event_t; or time of

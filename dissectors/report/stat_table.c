@@ -75,7 +75,8 @@ typedef struct {
     char text[2 * 20 + 2];
 } number_t;
 
-/* Returns a number as a text, times as seconds; SMCR_FIGURE_UNKNOWN: NOT_KNOWN. */
+/* Returns a number as the text of a cell of Wireshark's table, times as seconds with six decimals;
+ * SMCR_FIGURE_UNKNOWN: NOT_KNOWN. */
 static number_t
 number_of(smcr_table_cell_kind_t kind, uint64_t value)
 {

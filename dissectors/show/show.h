@@ -241,7 +241,8 @@ typedef struct {
     const smcr_conn_t *conn; /* the connection */
     bool from_server; /* the server sends the segment; false: the client does */
     bool has_option;  /* the segment has the SMC-R option */
-    uint8_t flags;    /* flags of the TCP header; 0: the struct describes data, not a header */
+    uint8_t flags;    /* flags of the TCP header; 0: the struct describes data and not
+                         a header, or the segment is damaged */
     uint32_t seq;     /* sequence number of the application's data, from TCP's dissector: relative
                          or absolute, as the user's preferences say */
     uint32_t length;  /* length of the application's data in bytes, which several segments may have

@@ -179,7 +179,9 @@ count_llc(node_t top, const smcr_tap_t *packet)
 
     if (again)
         return;
-    count_aspect(node, "Version", llc->type & SMCR_LLC_TYPE_V2 ? "Version 2" : "Version 1");
+    if (smcr_wire_llc_version(llc->type))
+        count_aspect(node, "Version",
+                     smcr_wire_llc_version(llc->type) == 2 ? "Version 2" : "Version 1");
     count_direction(node, packet->record->direction);
     count_aspect(node, "Outcome", llc_outcome(llc, top.scope));
     if (deletes && llc->complete)

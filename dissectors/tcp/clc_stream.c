@@ -82,8 +82,8 @@ ends_at(tvbuff_t *tvb, int offset, int length)
 
 /* Returns the length of the message at `offset`, as its trailer shows. `stated`: the length in the
  * header. If the bytes show that a message ends after `stated` bytes, returns `stated`. If not,
- * returns the distance to the first trailer or to the next message; 0: there is no trailer and no
- * next message. */
+ * returns the number of bytes up to the end of the first trailer, or up to the next message,
+ * whichever comes first; 0: there is neither. */
 static int
 length_by_trailer(tvbuff_t *tvb, int offset, int stated)
 {

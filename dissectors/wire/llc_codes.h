@@ -133,6 +133,16 @@ smcr_wire_llc_step(uint8_t asked, bool by_response)
     return by_response ? asked : asked | SMCR_LLC_STEP_REQUEST;
 }
 
+/* Returns the version of an LLC message whose first byte is `type`: 1 or 2; 0: not known, since the
+ * type is an optional one. Only types 0x0x and 0x2x have a version. */
+static inline uint8_t
+smcr_wire_llc_version(uint8_t type)
+{
+    if (type & SMCR_LLC_CLASS)
+        return 0;
+    return type & SMCR_LLC_TYPE_V2 ? 2 : 1;
+}
+
 /* Whether a message whose first byte is `type` is a CDC message. */
 static inline bool
 smcr_wire_llc_type_is_cdc(uint8_t type)

@@ -100,7 +100,7 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
     if (packet->clc && record->sender >= 0)
         take_clc(group, packet);
     if (packet->llc && !group->version)
-        group->version = packet->llc->type & SMCR_LLC_TYPE_V2 ? 2 : 1;
+        group->version = smcr_wire_llc_version(packet->llc->type);
 }
 
 /* ---- links ---- */

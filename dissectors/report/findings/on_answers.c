@@ -185,15 +185,18 @@ sum_slow_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *wor
     return sum;
 }
 
-/* Returns " took 6.17 s together"; or " overlap: 2.03 s in all" if several clients waited
- * at the same time: then the sum of their waits counts the same time more than once. */
+/* Returns " took 6.17 s together"; or " overlap: 2.03 s in all" if several clients waited at the
+ * same time: then the sum of their waits counts the same time more than once. Only the longest wait
+ * of each connection has a known place in time. So with several waits on one connection the text is
+ * " overlap: at least 2.03 s in all". */
 static const char *
 all_time_text(const smcr_finder_t *finder, const slow_answers_t *sum)
 {
     bool is_one_each = sum->answers == sum->conns;
 
-    if (is_one_each && sum->covered * 10 < sum->together * 9)
-        return wmem_strdup_printf(finder->scope, " overlap: %s in all",
+    if (sum->covered * 10 < sum->together * 9)
+        return wmem_strdup_printf(finder->scope, " overlap: %s%s in all",
+                                  is_one_each ? "" : "at least ",
                                   smcr_words_duration(finder->scope, sum->covered));
     return wmem_strdup_printf(finder->scope, " took %s together",
                               smcr_words_duration(finder->scope, sum->time));

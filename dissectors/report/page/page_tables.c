@@ -12,8 +12,8 @@
 
 #define ROWS_MOST 200 /* maximum number of rows of a table on the page */
 
-/* The tables of this block. For connections and links, the page's script makes tables of other
- * data. */
+/* The tables whose cells this file writes into the page. The page's script makes the tables of
+ * connections, links, fallbacks and breaches from other members of the page's data. */
 static const smcr_table_kind_t *const kinds[] = {
     &smcr_table_of_directions, &smcr_table_of_rmbs,  &smcr_table_of_fabric,
     &smcr_table_of_times,      &smcr_table_of_points};

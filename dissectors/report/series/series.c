@@ -489,8 +489,9 @@ link_of(const smcr_series_conn_t *pictures, int writer)
     return link ? link : pictures->direction[!writer].link;
 }
 
-/* Marks the open connections on the packet's link, in the direction that the mark is about. With a
- * gap, what the missing packets may have brought is not known (lose_missing()). */
+/* Marks the open connections on the packet's link, in the direction that the mark is about. A gap
+ * also breaks the lines of both directions of each connection (lose_missing()): the missing packets
+ * may have carried WRITEs, cursors and acknowledgements. */
 static void
 take_link(smcr_series_t *series, const smcr_series_packet_t *packet)
 {

@@ -9,8 +9,8 @@
 
 /* ---- a row for each connection ---- */
 
-/* Returns the mode of a connection: "SMCR", "SMCD", "TCP", or "TCP 0x03030002" with the diagnosis
- * code of the Decline; NULL: not known. */
+/* Returns the mode of a connection: "SMCR", "SMCD", "TCP", or "TCP 0x03030002" with the reason code
+ * of the fallback, from the Decline or from a host's report; NULL: not known. */
 static const char *
 mode_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {

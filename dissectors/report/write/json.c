@@ -58,7 +58,7 @@ write_name(writer_t *writer, const char *name)
     json_dumper_set_member_name(&writer->dumper, name);
 }
 
-/* Writes null, which stands for a value that is not known. */
+/* Writes null: the value is not known, or does not exist (docs/json.md). */
 static void
 write_null(writer_t *writer)
 {

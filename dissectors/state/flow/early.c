@@ -37,8 +37,9 @@ began_before(const smcr_qp_t *qp, uint64_t time)
     return first && first->time + EARLY <= time;
 }
 
-/* Whether the link has carried more before the Confirm of its first contact than a capture has that
- * is only a little out of order: more packets than its setup has, or one that came EARLY before. */
+/* Whether the link has carried packets before the Confirm of its first contact that a little
+ * disorder in the capture does not explain: more packets than its setup has, or one that came EARLY
+ * or more before the Confirm. `time`: time of the Confirm, nanoseconds since the epoch. */
 static bool
 is_in_use(const smcr_link_t *link, uint64_t time)
 {

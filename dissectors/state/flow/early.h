@@ -1,6 +1,5 @@
 /* Frames that come before the CLC messages that announce them: TCP and RoCE, or the frames of the
- * two hosts, have times of clocks that differ. Included by clc_flow.c and
- * llc_flow.c.
+ * two hosts, have times of clocks that differ. Included by clc_flow.c and llc_flow.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

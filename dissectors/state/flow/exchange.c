@@ -24,16 +24,25 @@ was_sent_before(const smcr_arrival_t *arrival)
     return arrival->qp && arrival->first_sent.frame != arrival->when.frame;
 }
 
-/* `request_resent` is noted now, while the packet is at hand: a retransmitted request began earlier
+/* The exchange that the arriving request begins. `request_resent` is noted now, because later
+ * packets change what is known of the first transmission: a retransmitted request began earlier
  * than this frame. */
+static smcr_exchange_t
+exchange_of(const smcr_arrival_t *arrival)
+{
+    return (smcr_exchange_t){.request_frame = arrival->when.frame,
+                             .request_time = arrival->when.time,
+                             .request_resent = was_sent_before(arrival)};
+}
+
+/* Opens an exchange that is in no list of a link group: a step of CLC, or an update of a cursor.
+ * LLC requests begin with new_request(). */
 smcr_exchange_t *
 smcr_state_exchange_open(const smcr_arrival_t *arrival)
 {
-    smcr_exchange_t *exchange = smcr_state_alloc0(arrival->state, sizeof(smcr_exchange_t));
+    smcr_exchange_t *exchange = smcr_state_alloc0(arrival->state, sizeof *exchange);
 
-    exchange->request_frame = arrival->when.frame;
-    exchange->request_time = arrival->when.time;
-    exchange->request_resent = was_sent_before(arrival);
+    *exchange = exchange_of(arrival);
     return exchange;
 }
 
@@ -475,10 +484,7 @@ new_request(const smcr_exchange_message_t *message)
     smcr_exchange_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
 
     *request = (smcr_exchange_request_t){
-        .exchange = {.request_frame = arrival->when.frame,
-                     .request_time = arrival->when.time,
-                     .llc_type = message->llc->type,
-                     .request_resent = was_sent_before(arrival)},
+        .exchange = exchange_of(arrival),
         .type = message->type,
         .requester = (int8_t)message->side,
         .asked_at = smcr_point_at(arrival->qp, arrival->psn),
@@ -488,6 +494,7 @@ new_request(const smcr_exchange_message_t *message)
         .orderly =
             message->type == SMCR_LLC_DELETE_LINK && message->llc->flags & SMCR_LLC_FLAG_ORDERLY,
     };
+    request->exchange.llc_type = message->llc->type;
     request->exchange.is_optional = needs_no_response(message);
     smcr_list_keep(message->lgr->pending, request, PENDING_MAX);
     return request;
@@ -646,9 +653,10 @@ has_one_link(const smcr_lgr_t *lgr)
     return count == 1;
 }
 
-/* Notes that the request of the response `message` is missing. The response comes over the link of
- * its request, unless the group has several links. Requests that change links count as not known:
- * they matter to more than their flow. */
+/* Notes that one of the packets that are missing in the requester's flow was the request of the
+ * response `message`. Notes nothing in three cases: the group has several links, so the request may
+ * have come over another link; the response is out of order; or the request adds or deletes a link,
+ * so the missing packet may concern every link of the group. */
 static void
 take_missing_request(const smcr_exchange_message_t *message)
 {

@@ -390,9 +390,11 @@ may_receive(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
            smcr_gid_is_same(told->gid[SMCR_TOLD_PEER], sender);
 }
 
-/* Finds where the next data of the connection with this token begins. If a connection with the
- * token is known from the other host's report, its stream gives the cursors. Otherwise the report
- * of the receiver's host does. Returns false if neither is usable; `*told` means nothing then. */
+/* Finds where the next data of the connection begins. `token`: from the immediate data of a WRITE.
+ * If a connection with the token is known, only its stream gives the cursors: a host's report has
+ * to name the connection, its positions must be known and its RMB unknown. If none is known, the
+ * report of the receiver's host gives them (may_receive()). Returns false if that source is not
+ * usable; `*told` means nothing then. */
 static bool
 find_told(const smcr_arrival_t *arrival, uint8_t token, goes_on_t *told)
 {

@@ -92,6 +92,7 @@ message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     smcr_qp_t *qp = arrival->qp;
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2; /* exchanges are by type of version 1 */
+    bool response = llc->lacks_response_flag || (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0;
 
     return (smcr_exchange_message_t){
         .arrival = arrival,
@@ -102,10 +103,10 @@ message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         .side = !qp->side,
         .link = qp->link,
         .lgr = qp->link->lgr,
-        .response = llc->lacks_response_flag || (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
+        .response = response,
         .by_server = qp->link->lgr->server == !qp->side,
         .all_links = type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL,
-        .rejects = type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED,
+        .rejects = response && type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED,
     };
 }
 
@@ -376,7 +377,7 @@ take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
     smcr_link_t *link = link_to_add(message->lgr, add->link);
     bool announced = is_of_link(add, message->from->side, link);
 
-    if (message->response && message->rejects) {
+    if (message->rejects) {
         reject_link(message, link);
         return;
     }
@@ -392,12 +393,11 @@ static void
 take_in_add_link(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
-    bool rejected = message->response && message->rejects;
     int server = message->response ? message->to->side : message->from->side;
 
     if (!message->response && add->qpn == 0)
         return;
-    if (!rejected)
+    if (!message->rejects)
         smcr_lgr_set_server(message->lgr, server);
     if (message->lgr->server == !server) /* the sender is the client, and only servers offer
                                             links */

@@ -567,8 +567,8 @@ smcr_record_cdc_free(const smcr_record_cdc_t *view)
 
 /* ---- what makes records ---- */
 
-/* The bytes of a message in a TCP connection, by sequence numbers relative to the SYN, as Wireshark
- * counts them. */
+/* The bytes of a message in a TCP connection, by the sequence numbers of Wireshark's TCP dissector:
+ * relative to the SYN, or absolute, as the user has chosen. */
 typedef struct {
     uint32_t first; /* sequence number of the message's first byte */
     uint32_t end;   /* sequence number after the message's last byte */

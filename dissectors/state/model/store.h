@@ -4,7 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* A heading in the struct smcr_state names the file that uses the members after the heading. */
+/* A heading in the struct smcr_state names the file or the room to whose subject the members after
+ * the heading belong. */
 
 #pragma once
 

@@ -250,14 +250,15 @@ misses_any(const smcr_timeline_missing_t *missing)
     return missing->doubt || missing->last[0] || missing->last[1];
 }
 
-/* A writer that waits when the capture ends. */
+/* A writer that waits when the capture ends, or when the connection ends. */
 typedef struct {
     smcr_figure_wait_t kind; /* the writer waits until the reader's program reads
                                 (SMCR_FIGURE_WAIT_READER), or until it answers
                                 (SMCR_FIGURE_WAIT_ANSWER) */
     smcr_when_t begin;       /* the packet with which the wait begins; frame 0: there is no wait */
     smcr_when_t proven;      /* up to this packet the capture proves the wait: the last packet of
-                                the reader's host on the link, or the end of the connection */
+                                the reader's host on the link, or the end of the connection; frame
+                                0: not known */
 } waiting_writer_t;
 
 /* Returns the wait of the side `writer` that has not ended when the capture ends; all zeros: there

@@ -373,8 +373,9 @@ add_abort(smcr_entry_conn_end_t *entry, const certain_t *certain, int client)
     entry->aborted_frame = when;
 }
 
-/* Whether the capture may have no message of the side, although it has sent some: the link group
- * began before the capture, or the direction is not captured at all. */
+/* Whether the side may have sent messages although the capture has none of them: the link group
+ * began before the capture, no link of the connection is known, or the direction is not captured.
+ */
 static bool
 may_be_unheard(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
 {

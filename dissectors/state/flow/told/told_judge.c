@@ -16,8 +16,8 @@ smcr_state_told_stream(const smcr_told_socket_t *told, bool to_host)
 /* Whether the report may be older than the last message of `sender`. Netlink and RoCE may be
  * captured at different places, so a message less than SMCR_TIME_DISORDER before the report may be
  * missing in the report. The report has to include earlier messages. The sender's marks
- * (`mark_prod`) are the producer cursors of two earlier messages. `told`, the reported producer
- * cursor, must not be before a mark that came SMCR_TIME_DISORDER before the report. */
+ * (`mark_prod`) are the producer cursors of two of its messages. `told`, the reported producer
+ * cursor, must not be before a mark that came at least SMCR_TIME_DISORDER before the report. */
 static bool
 may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t told,
              const smcr_conn_side_t *sender)

@@ -25,7 +25,8 @@ typedef struct {
     uint64_t free_before;     /* free space for the writer before the message, bytes; 0: none, or
                                  the size of the element is not known */
     bool is_mere_update;      /* only the consumer cursor of the message has changed since the
-                                 reader's last message */
+                                 reader's last message, and the message answers no request. Also
+                                 false if it is not known what the message announces */
     bool writer_is_complete;  /* the capture has all messages of the writer that precede the
                                  message */
 } smcr_window_reading_t;

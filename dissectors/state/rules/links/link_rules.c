@@ -22,9 +22,9 @@ is_routable(const smcr_qp_t *qp)
 }
 
 /* A link group uses one VLAN, the VLAN of its TCP connections (R-2-1). A message breaks the rule if
- * its VLAN differs from the VLAN of the group's first tagged CLC message. Packets without a tag are
- * not judged, since the capture point may have removed the tag. Packets that may be routed are not
- * judged either: after the router they have another VLAN. */
+ * its VLAN differs from the VLAN of the group's first Accept or Confirm with a tag. Packets without
+ * a tag are not judged, since the capture point may have removed the tag. Packets that may be routed
+ * are not judged either: after the router they have another VLAN. */
 static void
 check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -56,7 +56,7 @@ note_mac_of_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t
     memcpy(kept->mac, mac, SMCR_WIRE_MAC_LENGTH);
 }
 
-/* Remembers the VLAN of the group: the VLAN of its first CLC message with a tag. */
+/* Remembers the VLAN of the group: the VLAN of its first Accept or Confirm with a tag. */
 static void
 note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {
@@ -363,9 +363,8 @@ check_new_qp(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     const smcr_qp_t *from = message->from;
-    bool rejects = message->response && message->rejects;
 
-    if (!rejects && from->number_known && smcr_qp_has_key(from, add->gid, add->qpn))
+    if (!message->rejects && from->number_known && smcr_qp_has_key(from, add->gid, add->qpn))
         smcr_breach_report(message->arrival, SMCR_EVENT_link_qpn_in_use,
                            "The queue pair 0x%06x has sent this message", add->qpn);
 }
@@ -492,9 +491,8 @@ find_new_link(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
-    bool rejected = message->response && message->rejects;
 
-    if (!add->qpn || rejected)
+    if (!add->qpn || message->rejects)
         return NULL;
     return link && link->state == SMCR_LINK_ANNOUNCED ? link : NULL;
 }
