@@ -54,6 +54,8 @@ SAID = [
         STOPPED,
     ),
     (S26, "!tcp", r"Link 2 \(10\.0\.1\.1 → 10\.0\.1\.2\) never came up.* 5\.08 s", STOPPED),
+    # both hosts report the loss of the link that was rejected
+    (S26, "!tcp", r"Link 2 .* never came up", "queue pairs are not known"),
     # of one direction the capture proves no silence
     (S02B, FROM_CLIENT, r"No packet from 10\.0\.0\.2 .* to 10\.0\.0\.1 is captured", STOPPED),
     (S23, FROM_CLIENT, r"One direction is not captured", "[Nn]o packet from"),

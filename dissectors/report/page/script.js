@@ -913,7 +913,7 @@ function bars(lanes, names, hasAxis = false) {
 const PARTS = {
     setup: "setup of the connection", nothing_to_write: "nothing to write", answer: "waits for the peer's answer", transfer: "data under way",
     path: "buffer full: data or update under way", reader: "buffer full: the reader's program does not read",
-    retransmission: "recovery: waits for a retransmission", unknown: "not known: packets are missing",
+    retransmission: "recovery: waits for a retransmission", unknown: "not known",
 };
 const flowOf = new Map(report.rdma_flows.map(flow => [flow.index, flow]));
 const drawnOf = new Map(pictures.connections.map(each => [each.stream, each]));
@@ -1128,18 +1128,34 @@ function order(drawn) {
 
 const STATES = {unconfirmed: "unconfirmed", active: "active", lost: "lost", deleted: "deleted", rejected: "rejected"};
 
-const LANE_COLOURS = {...STATES, silence: "no answer"};
+const LANE_COLOURS = {...STATES, silence: "no answer", unknown: "not known"};
 
-/* Bars of a link in its states. The beginning of a state may not be captured. Then the bar begins
- * with the first frame that shows the link. */
+/* Where a state of a link begins in the picture: {at: seconds, text}. If its first frame is not known,
+ * a lost link was lost in the frame that reports it at the latest, and the first state is drawn from
+ * the first frame that shows the link. null: nothing is known of the beginning. */
+function stateBegin(link, state, isFirst) {
+    if (state.begin_time)
+        return {at: since(state.begin_time), text: `from frame ${state.begin_frame}`};
+    if (state.state === "lost" && link.lost_time)
+        return {at: since(link.lost_time), text: `from frame ${link.lost_frame} at the latest`};
+    if (!isFirst)
+        return null;
+    return {at: link.added_time ? since(link.added_time) : full.min, text: `first seen in frame ${link.added_frame}`};
+}
+
+/* Bars of a link in its states. A state whose beginning is not known is not drawn; the state before
+ * it is then grey, since it is not known when that state ended. */
 function stateBars(link) {
-    return link.states.map(state => {
-        const shown = state.begin_time || link.added_time;
-        const from = state.begin_frame ? `from frame ${state.begin_frame}` : `first seen in frame ${link.added_frame}`;
+    const begins = link.states.map((state, i) => stateBegin(link, state, i === 0));
+    return link.states.flatMap((state, i) => {
+        const begin = begins[i], next = begins[i + 1], isOpen = i + 1 < begins.length && !next && !state.end_time;
+        if (!begin)
+            return [];
         const why = state.state === "rejected" ? ` by the client's ADD LINK response (reason: ${link.reject_reason})` : "";
-        return {begin: shown ? since(shown) : full.min, end: state.end_time ? since(state.end_time) : full.max,
-            parts: [[state.state, 1]], frame: state.begin_frame || state.end_frame || link.added_frame,
-            text: `${state.state}${why}, ${from} to ${state.end_frame ? `frame ${state.end_frame}` : "the end of the capture"}`};
+        const until = state.end_frame ? ` to frame ${state.end_frame}` : "", isLast = i + 1 === begins.length;
+        return [{begin: begin.at, end: state.end_time ? since(state.end_time) : next ? next.at : full.max,
+            parts: [[isOpen ? "unknown" : state.state, 1]], frame: state.begin_frame || state.end_frame || link.added_frame,
+            text: `${state.state}${why}, ${begin.text}${isLast && !until ? " to the end of the capture" : until}`}];
     });
 }
 

@@ -31,14 +31,50 @@ start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     side->last_positioned_write = smcr_point_at(qp, arrival->psn);
 }
 
-/* Whether the WRITE may end at the producer cursor `prod` of the CDC message. Three conditions: 1.
- * the last packet of the WRITE has the PSN right before the message; 2. the cursor is at least the
- * length of the WRITE; 3. the cursor is less than the size of the largest RMB element. */
-static bool
-may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor_t prod)
+/* Returns the size of an element in bytes, if it is one that CLC can announce (A.2.3); else 0. */
+static uint32_t
+possible_size(uint64_t bytes)
 {
-    return write->first_psn + write->packets == message_psn && prod.count >= write->length &&
-           prod.count < smcr_bsize_to_bytes(SMCR_BSIZE_512M);
+    for (unsigned code = 0; code <= SMCR_BSIZE_512M; code++)
+        if (smcr_bsize_to_bytes(code) == bytes)
+            return (uint32_t)bytes;
+    return 0;
+}
+
+/* Whether the WRITE may end at the producer cursor `prod` of the CDC message: the cursor is at
+ * least the length of the WRITE, and less than the size of the largest RMB element. */
+static bool
+may_end_at_cursor(const smcr_write_t *write, smcr_cursor_t prod)
+{
+    return prod.count >= write->length && prod.count < smcr_bsize_to_bytes(SMCR_BSIZE_512M);
+}
+
+/* Whether the WRITE fills the whole element: the message that begins the next round at offset 0
+ * comes after one that began this round at offset 0, and the WRITE has a length that is a possible
+ * size of an element.
+ *
+ *     before 2:0   WRITE of 65536 bytes   now 3:0 */
+static bool
+fills_element(const smcr_write_t *write, const smcr_conn_side_t *writer, smcr_cursor_t prod)
+{
+    bool begins_next = writer->last_cdc_frame && prod.wrap == writer->prod.wrap + 1;
+
+    return begins_next && prod.count == 0 && writer->prod.count == 0 &&
+           possible_size(write->length);
+}
+
+/* Returns the begin of the RMB to which the WRITE goes, as the CDC message after it shows; 0: it
+ * does not show the begin, or the last packet of the WRITE does not have the PSN right before the
+ * message. */
+static uint64_t
+rmb_begin(const smcr_arrival_t *arrival, const smcr_conn_side_t *writer, const smcr_write_t *write,
+          smcr_cursor_t prod)
+{
+    if (write->first_psn + write->packets != arrival->psn)
+        return 0;
+    if (may_end_at_cursor(write, prod))
+        return write->remote_address - (prod.count - write->length);
+    return fills_element(write, writer, prod) ? write->remote_address : 0;
 }
 
 /* Whether the message announces bytes: it is the first message of its sender, or its producer
@@ -142,7 +178,8 @@ names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
  *     begin of the RMB = address of the WRITE - (producer cursor - length of the WRITE)
  *
  * Example: a WRITE of 100 bytes goes to 0x7f0000040320, and the CDC message after it has the cursor
- * 900. The WRITE begins at offset 800 = 0x320, so the RMB begins at 0x7f0000040000.
+ * 900. The WRITE begins at offset 800 = 0x320, so the RMB begins at 0x7f0000040000. A WRITE that
+ * fills the whole element begins where the RMB begins (fills_element()).
  *
  * An RMB begins at a page. If the result is not the address of a page, the WRITE was of another
  * connection. The address that the first WRITE gives is only inferred (`address_guessed`); the next
@@ -152,13 +189,12 @@ smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
 {
     smcr_qp_t *qp = arrival->qp;
     const smcr_write_t *write = smcr_write_recent(qp, 1);
-    const smcr_conn_side_t *reader = &conn->side[qp->side];
+    const smcr_conn_side_t *reader = &conn->side[qp->side], *writer = &conn->side[!qp->side];
 
-    if (!write || !has_moved(&conn->side[!qp->side], cdc->prod) ||
-        !may_end_at_cursor(write, arrival->psn, cdc->prod))
+    if (!write || !has_moved(writer, cdc->prod))
         return;
-    uint64_t base = write->remote_address - (cdc->prod.count - write->length);
-    if (base & SMCR_WIRE_PAGE_MASK)
+    uint64_t base = rmb_begin(arrival, writer, write, cdc->prod);
+    if (!base || base & SMCR_WIRE_PAGE_MASK)
         return;
     if (!knows_rmb(reader))
         guess_unknown_rmb(arrival, conn, cdc, write, base);
@@ -177,16 +213,6 @@ ends_before(const smcr_write_t *write, smcr_psn_t psn, const smcr_conn_side_t *r
         return false;
     *offset = write->remote_address - write->rmb_va;
     return write->first_psn + write->packets == psn;
-}
-
-/* Returns the size of an element in bytes, if it is one that CLC can announce (A.2.3); else 0. */
-static uint32_t
-possible_size(uint64_t bytes)
-{
-    for (unsigned code = 0; code <= SMCR_BSIZE_512M; code++)
-        if (smcr_bsize_to_bytes(code) == bytes)
-            return (uint32_t)bytes;
-    return 0;
 }
 
 /* The request that ends where the element ends, if the message, whose producer cursor is `now`,

@@ -562,20 +562,34 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->used_before_loss = smcr_link_last_use(link);
 }
 
-/* Takes in DELETE LINK for a link of which no message has named the number: it began before the
- * capture, or the sender is wrong, which is reported if the first contact is captured and the
- * server sends the message. If the path of a link from before the capture is lost, that is
- * reported. */
+/* Whether a link of the group has had the number, though it may be deleted or rejected now. */
+static bool
+has_had_number(const smcr_lgr_t *lgr, uint8_t number)
+{
+    SMCR_LIST_EACH_BACK(smcr_link_t *, link, lgr->links) {
+        if (link->has_number && link->number == number)
+            return true;
+    }
+    return false;
+}
+
+/* Takes in DELETE LINK for a link that the group does not have: it began before the capture, or it
+ * is gone already, or the sender is wrong. If the first contact is captured and the server sends
+ * the message, the number is reported. If the path of a link from before the capture is lost, the
+ * loss is reported. */
 static void
 take_in_delete_unknown(const smcr_exchange_message_t *message, bool by_client)
 {
     bool is_lost = message->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
     bool knows_all = message->lgr->first_contact_captured;
+    uint8_t number = message->llc->u.delete_link.link;
 
     if (knows_all && !by_client)
         smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
-    else if (!knows_all && is_lost && !message->response)
-        smcr_event_add(message->arrival, SMCR_EVENT_link_lost_unknown, NULL);
+    else if (!knows_all && is_lost && !message->response && !has_had_number(message->lgr, number))
+        smcr_event_add(message->arrival, SMCR_EVENT_link_lost_unknown,
+                       "A host reports the loss of link %u, whose queue pairs are not known",
+                       number);
 }
 
 /* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message
