@@ -75,6 +75,7 @@ static void
 begin_new_life(smcr_flow_t *flow, uint32_t psn)
 {
     flow->gaps.count = 0;
+    flow->came_in_gaps = 0;
     flow->filled_gaps.count = flow->lost_later.count = 0;
     flow->corrupt_from = 0;
     flow->steps = (smcr_steps_t){0};
@@ -178,6 +179,8 @@ add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t 
     smcr_range_t gap = {
         .from = from, .to = to, .frame_before = flow->highest_frame, .frame_after = frame};
 
+    if (flow->gaps.count == SMCR_FLOW_GAPS_KEPT) /* the lowest two become one */
+        flow->came_in_gaps += (uint32_t)(flow->gaps.list[1].from - flow->gaps.list[0].to);
     smcr_ranges_append(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, gap);
 }
 
@@ -185,20 +188,29 @@ add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t 
 static void
 fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
-    smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
+    bool is_missing = smcr_ranges_find(&flow->gaps, psn, psn + 1) != NULL;
+
+    if (!smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1) && is_missing)
+        flow->came_in_gaps++;
 }
 
-/* Only PSNs up to the last acknowledged one count: a later gap may still be filled. */
+/* Only PSNs up to the last acknowledged one count: a later gap may still be filled. Ranges that
+ * became one are the lowest ones, so `came_in_gaps` is subtracted only if all of the lowest range
+ * is acknowledged. */
 smcr_flow_lack_t
 smcr_flow_lack(const smcr_flow_t *flow)
 {
-    if (!flow || flow->gaps.count >= SMCR_FLOW_GAPS_KEPT)
+    if (!flow)
         return (smcr_flow_lack_t){.is_known = false};
     smcr_psn_t end = flow->acked_psn + 1;
     const smcr_range_t *first = smcr_ranges_find(&flow->gaps, 0, end);
+    bool is_joined = flow->came_in_gaps != 0;
+    if (is_joined && (!first || flow->gaps.list[0].to > end))
+        return (smcr_flow_lack_t){.is_known = false};
     return (smcr_flow_lack_t){.is_known = true,
-                              .packets = smcr_ranges_count(&flow->gaps, 0, end),
-                              .frame = first ? (uint32_t)first->frame_after : 0};
+                              .packets = smcr_ranges_count(&flow->gaps, 0, end) -
+                                         flow->came_in_gaps,
+                              .frame = first && !is_joined ? (uint32_t)first->frame_after : 0};
 }
 
 /* Whether a packet with `psn`, which is at most the highest PSN, is late: no earlier packet had

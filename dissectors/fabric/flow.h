@@ -96,12 +96,13 @@ typedef struct {
 typedef struct {
     bool is_known;    /* the members below are known */
     uint64_t packets; /* number of these packets */
-    uint32_t frame;   /* frame of the packet after the first of them; 0: none */
+    uint32_t frame;   /* frame of the packet after the first of them; 0: none, or not known, since
+                         the flow has had more than SMCR_FLOW_GAPS_KEPT sequence gaps */
 } smcr_flow_lack_t;
 
 /* Returns which acknowledged packets of the flow the capture does not have so far. Not known if
- * `flow` is NULL, or if the flow has SMCR_FLOW_GAPS_KEPT sequence gaps: further gaps would have
- * been joined, and joined gaps include PSNs that have come. */
+ * `flow` is NULL, or if the flow has had more than SMCR_FLOW_GAPS_KEPT sequence gaps and
+ * acknowledgements do not cover the lowest ones. */
 smcr_flow_lack_t smcr_flow_lack(const smcr_flow_t *flow);
 
 /* Sets the PSN `psn`, of 24 bits, that the sender has announced as its first PSN. The announcement

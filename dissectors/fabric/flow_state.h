@@ -99,6 +99,9 @@ typedef struct {
      * there are more than SMCR_FLOW_GAPS_KEPT ranges, the two lowest become one, which includes
      * PSNs that have come. */
     smcr_ranges_t gaps;
+    uint32_t came_in_gaps; /* number of PSNs in `gaps` that have come all the same: they lie between
+                              two ranges that became one, or came later into a range that could not
+                              be split */
     /* PSNs that were missing for some time: a late packet filled the gap, or the sequence number of
      * a CDC message on another link shows that a packet of this flow is missing in the capture.
      * `frame_before` and `frame_after` are the frames between which these PSNs were missing. */

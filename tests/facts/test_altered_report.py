@@ -666,3 +666,20 @@ def test_the_longest_wait_does_not_hide_the_worst_reader(tshark, scratch, versio
     alone, other = slow(first), slow(second)
     assert [severity for severity, _ in (*alone, *other)] == ["warn", "note"]
     assert slow(path) == alone | other
+
+
+def test_each_packet_that_the_receiver_acknowledged_is_counted(tshark, scratch):
+    """However many sequence gaps a flow has, the number of packets that only the capture misses is
+    the one that a reader of PSNs finds."""
+    name = "6.1-v1-d-bulk-slow-reader"
+    requests = [each for each in wire.roce(path_of(name)) if each.opcode != wire.ACKNOWLEDGE]
+    dropped = requests[100:-100:20]
+    frames = frames_of(name)
+    path = write(scratch, name, alterations.left_out(frames, {each.frame for each in dropped}))
+    counts = {flow["dst_qpn"]: flow["not_captured"] for flow in report(tshark, path)["rdma_flows"]}
+    psns = {(each.qpn, each.psn) for each in dropped} - {
+        (each.qpn, each.psn) for each in requests if each not in dropped
+    }
+    missing = {qpn: sum(to == qpn for to, _ in psns) for qpn in counts}
+    assert max(missing.values()) > 32
+    assert counts == missing

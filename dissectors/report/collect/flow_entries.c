@@ -174,8 +174,7 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
 
 /* Fills in what the order of the flow's packets shows: whether IP identifications distinguish
  * duplicates from retransmissions, and how many packets the receiver has acknowledged although the
- * capture has neither them nor a retransmission. The latter number is not known if the flow has
- * more sequence gaps than the state keeps, since the state then joins gaps. */
+ * capture has neither them nor a retransmission. */
 static void
 fill_from_order(smcr_entry_rdma_t *entry, const smcr_collect_followed_t *flow,
                 const smcr_collect_t *collection)
@@ -185,9 +184,7 @@ fill_from_order(smcr_entry_rdma_t *entry, const smcr_collect_followed_t *flow,
     if (traffic)
         entry->knows_copies = smcr_figure_truth(smcr_flow_knows_copies(&traffic->flow));
     smcr_flow_lack_t lack = smcr_flow_lack(traffic ? &traffic->flow : NULL);
-    if (!lack.is_known)
-        return;
-    entry->not_captured = lack.packets;
+    entry->not_captured = lack.is_known ? lack.packets : SMCR_FIGURE_UNKNOWN;
     entry->not_captured_frame = smcr_collect_when(collection, lack.frame);
 }
 

@@ -23,8 +23,8 @@ is_routable(const smcr_qp_t *qp)
 
 /* A link group uses one VLAN, the VLAN of its TCP connections (R-2-1). A message breaks the rule if
  * its VLAN differs from the VLAN of the group's first Accept or Confirm with a tag. Packets without
- * a tag are not judged, since the capture point may have removed the tag. Packets that may be routed
- * are not judged either: after the router they have another VLAN. */
+ * a tag are not judged, since the capture point may have removed the tag. Packets that may be
+ * routed are not judged either: after the router they have another VLAN. */
 static void
 check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
