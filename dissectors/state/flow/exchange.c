@@ -180,7 +180,7 @@ end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *re
     request->rejected = message->rejects;
     wmem_list_remove(lgr->pending, request);
     smcr_list_keep(lgr->answered, request, ANSWERED_MAX);
-    smcr_rules_check_exchange(what, message, &(smcr_rules_exchange_t){request, came});
+    smcr_rules_check_exchange(what, message, &(smcr_rules_exchange_t){request, came, false});
 }
 
 /* Sets `response_unknowable` in each open request of the peer with this type: the message may
@@ -404,23 +404,41 @@ may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *mes
     return is_same && in_time && !was_sent_after(message, unasked);
 }
 
+/* Whether the type of the kept response `unasked` and its sender are those of a response to the
+ * request `message`. */
+static bool
+is_response_to(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *message)
+{
+    return unasked->type == message->type && unasked->requester == message->side;
+}
+
+/* Sets the flag of each kept response that came less than a millisecond before the request
+ * `message`. The request may belong to it even if their keys differ, since a wrong peer may not
+ * echo the key. */
+static void
+note_close_request(const smcr_exchange_message_t *message)
+{
+    const smcr_lgr_t *lgr = message->lgr;
+    uint64_t now = message->arrival->when.time;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(lgr->early_responses); i++) {
+        const smcr_lgr_unasked_t *unasked = &lgr->early_responses[i];
+        if (is_response_to(unasked, message) && now < unasked->time + SMCR_TIME_MILLISECOND)
+            note_request(unasked);
+    }
+}
+
 /* Whether the capture has the response of the request `message` before the request, in the wrong
- * order. Sets the flag of each kept response that the request may belong to. A request within a
- * millisecond after a response may belong to it even if their keys differ, since a wrong peer may
- * not echo the key: then only the flag is set. */
+ * order. Sets the flag of each kept response that the request may belong to. */
 static bool
 came_after_response(const smcr_exchange_message_t *message)
 {
     smcr_lgr_t *lgr = message->lgr;
-    uint64_t now = message->arrival->when.time;
 
+    note_close_request(message);
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->early_responses); i++) {
         smcr_lgr_unasked_t *unasked = &lgr->early_responses[i];
-        if (unasked->type != message->type || unasked->requester != message->side)
-            continue;
-        if (now < unasked->time + SMCR_TIME_MILLISECOND)
-            note_request(unasked);
-        if (!may_answer(unasked, message))
+        if (!is_response_to(unasked, message) || !may_answer(unasked, message))
             continue;
         unasked->awaits_request = false;
         note_request(unasked);
@@ -535,7 +553,7 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
     if (arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                          &request->acked);
-    smcr_rules_check_exchange(SMCR_RULES_ASKED, message, &(smcr_rules_exchange_t){request, NULL});
+    smcr_rules_check_exchange(SMCR_RULES_ASKED, message, &(smcr_rules_exchange_t){.request = request});
 }
 
 /* ---- second answers ---- */
@@ -630,16 +648,15 @@ end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t 
 }
 
 /* Keeps a response for which no captured request is certain. It may answer any open request, or a
- * request that comes later in the capture. Returns a pointer to a flag that becomes true when such
- * a later request comes; NULL: another response waits for such a request, too. */
-static const bool *
+ * request that comes later in the capture. Returns what the rules learn of the exchange. */
+static smcr_rules_exchange_t
 keep_response(const smcr_exchange_message_t *message)
 {
-    bool has_other = has_other_unasked(message);
+    smcr_rules_exchange_t unclear = {.has_other_response = has_other_unasked(message)};
 
     give_up_requests(message, message->type);
-    const bool *came = keep_unasked(message, NULL);
-    return has_other ? NULL : came;
+    unclear.request_came = keep_unasked(message, NULL);
+    return unclear;
 }
 
 /* Whether the group has one link that may carry messages: all others were rejected. */
@@ -676,7 +693,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
     smcr_exchange_request_t *request = find_answered(message, message->type, &message->key, false);
     wanted_request_t wanted = {
         .type = message->type, .requester = !message->side, .key = &message->key};
-    smcr_rules_exchange_t unclear = {NULL, NULL};
+    smcr_rules_exchange_t unclear = {0};
     bool open = find_open_request(message->lgr, &wanted) != NULL;
 
     *answered = NULL;
@@ -693,7 +710,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
         end_by_response(message, request);
         return true;
     }
-    unclear.request_came = keep_response(message);
+    unclear = keep_response(message);
     if (!open)
         take_missing_request(message);
     smcr_rules_check_exchange(open ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);

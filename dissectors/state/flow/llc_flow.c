@@ -369,11 +369,33 @@ reject_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->state_frame = message->arrival->when.frame;
 }
 
+/* If an Accept has named the link of the ADD LINK request `add` before, moves this link to the
+ * group of the message, and gives it its number (smcr_join_offered()). Not if another link of the
+ * group has this number. */
+static void
+join_named_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add)
+{
+    smcr_ib_qp_key_t key = smcr_qp_key(add->gid, add->qpn);
+
+    if (smcr_lgr_link(message->lgr, add->link))
+        return;
+    smcr_link_t *link =
+        smcr_join_offered(message->arrival->state, message->lgr, &key, add->psn);
+
+    if (!link)
+        return;
+    link->number = add->link;
+    link->has_number = link->is_announced = true;
+    smcr_state_early_tell(message->arrival, message->lgr);
+}
+
 /* Takes in the server's offer of a link, or the client's response to the offer. A response for an
  * unknown link is reported only if the first contact of the group is captured. */
 static void
 take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add)
 {
+    if (!message->response)
+        join_named_link(message, add);
     smcr_link_t *link = link_to_add(message->lgr, add->link);
     bool announced = is_of_link(add, message->from->side, link);
 
@@ -753,8 +775,16 @@ take_in_confirm_rkey(const smcr_exchange_message_t *message)
     take_in_other_rtokens(message, rmb);
 }
 
+/* Whether only a response has withdrawn the RMB, so that its request is missing, or comes later in
+ * the capture. */
+static bool
+lacks_delete_request(const smcr_rmb_t *rmb)
+{
+    return rmb->deleted_frame && !rmb->first->delete_frame;
+}
+
 /* Puts the RMBs of `owner` that DELETE RKEY names into `named`. Returns how many of the RKeys name
- * no RMB, or an RMB that has been withdrawn. */
+ * no RMB, or an RMB that an earlier request has withdrawn. */
 static unsigned
 find_withdrawn_rmbs(const smcr_exchange_message_t *message, const smcr_qp_t *owner,
                     smcr_lgr_withdrawal_t *named)
@@ -768,7 +798,7 @@ find_withdrawn_rmbs(const smcr_exchange_message_t *message, const smcr_qp_t *own
         const smcr_rmb_rtoken_t *entry = smcr_rmb_find(message->arrival->state, owner, rkey);
         named->rmbs[i] = entry && !entry->rmb->deleted_frame ? entry->rmb : NULL;
         if (!named->rmbs[i])
-            unknown++;
+            unknown += !entry || !lacks_delete_request(entry->rmb);
         else if (!message->response && !entry->rmb->first->delete_frame)
             entry->rmb->first->delete_frame = message->arrival->when.frame;
     }

@@ -431,7 +431,8 @@ smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, 
     return first ? one : other;
 }
 
-/* The connection of the messages is known by at least one token. */
+/* The connection of the messages is known by at least one token. The reader of the joined stream
+ * may have reported in `conn` how far it has read. */
 void
 smcr_join_early(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *early)
 {
@@ -439,6 +440,8 @@ smcr_join_early(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *early)
     for (int side = 0; side < 2; side++)
         if (early->side[side].has_token)
             take_direction(state, conn, early, side);
+    for (int side = 0; side < 2; side++)
+        smcr_conn_side_update_stream(&conn->side[side]);
     early->lgr->unfinished_clc_conns -= !early->clc_finished;
     early->clc_finished = true;
 }
@@ -626,6 +629,70 @@ smcr_join_replaced(smcr_state_t *state, smcr_qp_t *now, smcr_qp_t *from)
     wmem_list_remove(state->half_known_links, before);
     before->merged_into = now->link;
     move_lgr(state, lgr, &(moved_t){from, now});
+}
+
+/* Whether the group has one link, no packet of which has come, and only CLC messages of later
+ * contacts have shown the group. */
+static bool
+is_known_from_later_contact(const smcr_lgr_t *lgr)
+{
+    bool is_later = lgr->first_accept && !lgr->first_contact_captured;
+
+    return is_later && lgr->link_count == 1 && lgr->newest_link->packet_count == 0;
+}
+
+/* Moves the connection to the group `now`. Its sides, RMBs and links stay. */
+static void
+move_to_group(smcr_state_t *state, smcr_conn_t *conn, smcr_lgr_t *now)
+{
+    forget_tokens(state, conn);
+    smcr_conn_join(conn, now);
+    for (int side = 0; side < 2; side++)
+        if (conn->side[side].has_token)
+            smcr_conn_set_token(state, conn, side, conn->side[side].token);
+}
+
+/* Moves all connections and RMBs of the group `lgr` to the group `now`. */
+static void
+move_all(smcr_state_t *state, smcr_lgr_t *lgr, smcr_lgr_t *now)
+{
+    smcr_rmb_t *rmb;
+
+    if (lgr->knows_token_difference)
+        smcr_lgr_note_token_difference(now, lgr->token_difference);
+    while (lgr->newest_conn)
+        move_to_group(state, lgr->newest_conn, now);
+    while ((rmb = lgr->newest_rmb)) {
+        lgr->newest_rmb = rmb->older;
+        rmb->lgr = now;
+        rmb->older = now->newest_rmb;
+        now->newest_rmb = rmb;
+        now->rmb_count[rmb->side] += smcr_rmb_is_alive(rmb);
+    }
+    now->claimed_rmb = now->newest_rmb;
+}
+
+/* Every doubt gives no join. An Accept of a later contact names the initial PSN of its link, too,
+ * and queue pairs begin at random PSNs. The server of `link` has to be on the same side as that of
+ * `lgr`, as it is if CLC messages have shown both groups. */
+smcr_link_t *
+smcr_join_offered(smcr_state_t *state, smcr_lgr_t *lgr, const smcr_ib_qp_key_t *key, uint32_t psn)
+{
+    const smcr_qp_t *server = smcr_qp_find(state, key);
+    smcr_lgr_t *before = server ? server->link->lgr : lgr;
+
+    if (before == lgr || !is_known_from_later_contact(before))
+        return NULL;
+    if (server->side != before->server || before->server != lgr->server ||
+        before->first_accept->psn != psn)
+        return NULL;
+    smcr_link_t *link = server->link;
+    smcr_lgr_prove_clocks(lgr);
+    smcr_link_move(link, lgr);
+    move_all(state, before, lgr);
+    state->lgr_count -= before->index + 1 == state->lgr_count;
+    wmem_list_remove(state->lgrs, before);
+    return link;
 }
 
 /* Whether the first packet to `client`, the only known queue pair of its link, has the initial PSN

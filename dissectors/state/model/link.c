@@ -113,6 +113,26 @@ smcr_lgr_set_server(smcr_lgr_t *lgr, int side)
     lgr->role_source_file = NULL;
 }
 
+/* Adds the link to the lists of its group, as its newest link. When the group has 2 * LINKS_MAX
+ * links, the oldest half is forgotten, since their numbers are reused. From then on no breach is
+ * reported that a forgotten link may explain (smcr_doubt_group()). */
+static void
+list_link(smcr_link_t *link)
+{
+    smcr_lgr_t *lgr = link->lgr;
+
+    if (!lgr->newest_link)
+        lgr->first_link_index = link->index;
+    link->older_in_group = lgr->newest_link;
+    lgr->newest_link = link;
+    if (++lgr->link_count == 2 * LINKS_MAX) {
+        lgr->oldest_kept_link = link;
+        for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
+            lgr->oldest_kept_link = lgr->oldest_kept_link->older_in_group;
+    }
+    smcr_list_keep(lgr->links, link, LINKS_MAX);
+}
+
 /* The index is the number of the link in the capture, and is never reused. */
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
@@ -122,24 +142,21 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     link->index = state->link_count++;
     link->lgr = lgr;
     link->added_frame = state->last_frame;
-    if (!lgr->newest_link)
-        lgr->first_link_index = link->index;
-    link->older_in_group = lgr->newest_link;
-    lgr->newest_link = link;
-    if (++lgr->link_count == 2 * LINKS_MAX) {
-        /* When the group has 2 * LINKS_MAX links, the oldest half is forgotten, since their numbers
-         * are reused. From then on no breach is reported that a forgotten link may explain
-         * (smcr_doubt_group()). */
-        lgr->oldest_kept_link = link;
-        for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
-            lgr->oldest_kept_link = lgr->oldest_kept_link->older_in_group;
-    }
     for (int side = 0; side < 2; side++) {
         link->qp[side].link = link;
         link->qp[side].side = side;
     }
-    smcr_list_keep(lgr->links, link, LINKS_MAX);
+    list_link(link);
     return link;
+}
+
+void
+smcr_link_move(smcr_link_t *link, smcr_lgr_t *lgr)
+{
+    wmem_list_remove(link->lgr->links, link);
+    link->lgr->newest_link = NULL;
+    link->lgr = lgr;
+    list_link(link);
 }
 
 /* Removes a queue pair from the table of queue pairs: its number was reused or announced wrongly.

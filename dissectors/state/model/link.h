@@ -545,6 +545,9 @@ bool smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, i
 /* Makes a link in the group. Its queue pairs are not known yet. */
 smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 
+/* Moves the link, the only one of its group, to the group `lgr`, as its newest link. */
+void smcr_link_move(smcr_link_t *link, smcr_lgr_t *lgr);
+
 /* Sets the link's queue pair of `side` to `key`. `ground`: kind of the message or packet that shows
  * this queue pair. Nothing changes in two cases: 1. the queue pair of this side is known already;
  * 2. `key` is the queue pair of the link's other side. If another link has the queue pair `key`,

@@ -565,6 +565,17 @@ smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *fo
     return *last;
 }
 
+/* The event is never shared (lone_event()), since its claim is about this packet. */
+void
+smcr_event_add_claim(const smcr_arrival_t *arrival, smcr_event_id_t id,
+                     const smcr_doubt_proof_t *claim)
+{
+    smcr_event_t **last = end_of_events(arrival);
+
+    *last = new_event(arrival->state, id);
+    (*last)->deferred_check = claim;
+}
+
 /* The time ends with the earlier one of two events: 1. the CDC message that frees space is
  * acknowledged; 2. the writer sends data. */
 smcr_record_wait_t

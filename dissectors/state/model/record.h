@@ -628,6 +628,11 @@ smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
                              const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
+/* Adds an event to the packet that is shown only if `claim` holds with all later packets. It has
+ * the sentence of its expert item. `claim`: NULL: the event is certain. */
+void smcr_event_add_claim(const smcr_arrival_t *arrival, smcr_event_id_t id,
+                          const smcr_doubt_proof_t *claim);
+
 /* The time during which the reader's RMB element was full after this CDC message, and the frame in
  * which this time ends: `buffer_full_s` of docs/report.md. The result is complete in the second
  * pass only. */

@@ -238,19 +238,12 @@ needs_no_request(const smcr_exchange_message_t *message)
     return lgr->ended_frame || message->all_links || (of_links && message->side == lgr->server);
 }
 
-/* Returns the claim that the request does not come later; NULL: it is not noted whether it comes.
- * `claim`: this claim, on the stack. */
-static const smcr_doubt_proof_t *
-request_check(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
-{
-    return claim->about ? wmem_memdup(state->scope, claim, sizeof *claim) : NULL;
-}
-
 /* A response follows its request (R-3.3-4). A response to which no open request fits breaks the
  * rule if four conditions hold: 1. no packet of the requester is missing; 2. the request does not
  * come later in the capture; 3. the response needs a request (needs_no_request()); 4. the peer has
- * no open request of the same type (waits_for_any()). If a condition does not hold, the event is a
- * NOTE. Not judged is a group whose first contact is not captured. */
+ * no open request of the same type (waits_for_any()), and no other response of this type lacks its
+ * request. If a condition does not hold, the event is a NOTE, unless the request comes later. Not
+ * judged is a group whose first contact is not captured. */
 CHECK(check_unasked)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -259,11 +252,11 @@ CHECK(check_unasked)
     if (!lgr->first_contact_captured)
         return;
     smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !message->side, claim);
-    bool is_missing = !exchange->request_came || doubt.kind || needs_no_request(message) ||
-                      waits_for_any(message);
+    bool may_be_of_other = exchange->has_other_response || waits_for_any(message);
+    bool is_missing = may_be_of_other || doubt.kind || needs_no_request(message);
     if (is_missing)
-        smcr_event_add(arrival, SMCR_EVENT_llc_no_request, NULL)->deferred_check =
-            request_check(arrival->state, &claim);
+        smcr_event_add_claim(arrival, SMCR_EVENT_llc_no_request,
+                             wmem_memdup(arrival->state->scope, &claim, sizeof claim));
     else
         smcr_breach_report_unless(arrival, SMCR_EVENT_llc_unrequested, doubt,
                                   "No request precedes this response");
@@ -313,6 +306,19 @@ CHECK(check_unwanted)
                            "The client has requested to delete this link");
 }
 
+/* The time from the request to its response, nanoseconds. If the capture is out of order, the two
+ * may have times of two clocks: then it is the time since the acknowledgement of the request, which
+ * comes from the same host as the response; 0: not known. */
+static uint64_t
+time_to_response(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
+{
+    uint64_t response = request->exchange.response_time;
+
+    if (!arrival->state->is_out_of_order)
+        return smcr_exchange_time(&request->exchange);
+    return request->acked && request->acked->time < response ? response - request->acked->time : 0;
+}
+
 /* A response comes as long as its requester still waits (R-C.7-1). The RFC sets no limit for this
  * time. Linux waits 5 seconds for the CONFIRM LINK response of any but the first link, and 2
  * seconds for all other responses. A response breaks the rule if it comes later. */
@@ -322,7 +328,7 @@ CHECK(check_time)
     bool further = request->asked_at.qp->link->older_in_group != NULL;
     unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
 
-    if (smcr_exchange_time(&request->exchange) > limit * SMCR_TIME_SECOND)
+    if (time_to_response(arrival, request) > limit * SMCR_TIME_SECOND)
         smcr_event_add(arrival, SMCR_EVENT_llc_late_response,
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
@@ -349,7 +355,7 @@ CHECK(check_obeyed)
     const smcr_exchange_request_t *request = exchange->request;
 
     if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
-        smcr_exchange_time(&request->exchange) > WAIT * SMCR_TIME_SECOND)
+        time_to_response(arrival, request) > WAIT * SMCR_TIME_SECOND)
         smcr_event_add(arrival, SMCR_EVENT_llc_late_response,
                        "More than %u seconds after the request of the client", WAIT);
 }

@@ -37,8 +37,10 @@ typedef struct {
     /* Points to a flag that becomes true when the request comes after its response in the capture.
      * If the response came over another link than the request: true when a request comes over the
      * link of the response. NULL: the capture can never show this. */
-    const bool
-        *request_came;
+    const bool *request_came;
+    /* another response of the type waits for its request, too: a request that comes later may
+     * belong to either */
+    bool has_other_response;
 } smcr_rules_exchange_t;
 
 /* Calls the checks for the event `what` of the exchange. `message`: the message that causes the

@@ -99,6 +99,7 @@ typedef struct smcr_rules_links_lgr {
     uint16_t vlan;          /* VLAN of the first Accept or Confirm with a tag; 0: none has one */
     bool has_data;          /* a link of the group has carried an RDMA WRITE */
     bool rmb_is_new;        /* the CLC message that is being learned names a new RMB */
+    bool rkey_is_new;       /* the RKey in this message named no RMB before; see `rmb_is_new` */
 } smcr_rules_links_t;
 
 /* What the rules remember of an exchange, if it may have overlapped another exchange. */

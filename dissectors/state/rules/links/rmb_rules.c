@@ -131,6 +131,12 @@ smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uin
 SMCR_DOUBT_CLAIM(is_confirmed, const smcr_rmb_t *rmb,
                  rmb->superseded || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame))
 
+/* True if the NOTE of check_unconfirmed() has to be withdrawn later: CONFIRM RKEY announces the RMB
+ * after the CLC message, so that the two are in the wrong order, or times of two clocks. A CONFIRM
+ * RKEY for an RMB that a connection may have used makes a new object, without a withdrawal. */
+SMCR_DOUBT_CLAIM(is_confirmed_late, const smcr_rmb_t *rmb,
+                 rmb->confirmed || (rmb->superseded && !rmb->deleted_frame))
+
 /* True if the report of check_agreed_before() has to be withdrawn later: the response to CONFIRM
  * RKEY came in time, or no response has come. `bound`: latest time for the response, nanoseconds
  * since the epoch. */
@@ -168,30 +174,42 @@ check_announced_by_llc(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                                   "No CONFIRM RKEY announces the RMB");
 }
 
-/* Checks the RMB that an Accept or Confirm names. In a later contact the RKey must have been
- * announced before. smcr_rules_check_new_rmb() checks the other rules. */
+/* Notes that no captured CONFIRM RKEY announces the RMB, unless a later one does. */
+static void
+check_unconfirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+{
+    smcr_doubt_proof_t claim = {.has_come = is_confirmed_late, .about = rmb};
+
+    smcr_event_add_claim(arrival, SMCR_EVENT_rkey_not_confirmed,
+                         wmem_memdup(arrival->state->scope, &claim, sizeof claim));
+}
+
+/* Checks the RMB that an Accept or Confirm names, by smcr_rules_check_new_rmb(). */
 SMCR_RULES_CLC(check_rmb)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
-    smcr_lgr_t *lgr = message->qp->link->lgr;
-    bool is_later_contact = lgr->first_contact_captured && !conn->first_contact;
+    smcr_rules_links_t *memory = smcr_rules_links(arrival, message->qp->link->lgr);
 
-    if (is_later_contact && !smcr_rmb_find(arrival->state, message->qp, accept->rkey))
-        smcr_event_add(arrival, SMCR_EVENT_rkey_not_confirmed, NULL);
-    smcr_rules_links(arrival, lgr)->rmb_is_new =
+    memory->rkey_is_new = !smcr_rmb_find(arrival->state, message->qp, accept->rkey);
+    memory->rmb_is_new =
         smcr_rules_check_new_rmb(arrival, message->qp, accept->rkey, accept->va);
 }
 
 /* The rules of check_announced_by_llc() and check_agreed_before(), for an RMB that CLC names in a
- * later contact. The RMB was announced too late if the response to its CONFIRM RKEY has not come
- * yet. Not judged if the capture does not have the group's first contact, or the Accept. */
+ * later contact, whose RKey must have been announced before. The RMB was announced too late if the
+ * response to its CONFIRM RKEY has not come yet. Not judged if the capture does not have the
+ * group's first contact; only check_unconfirmed() judges if it does not have the Accept. */
 SMCR_RULES_CLC(check_named_rmb)
 {
     smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;
     bool is_new = smcr_rules_of_links(rmb->lgr)->rmb_is_new;
     bool is_later_contact = rmb->lgr->first_contact_captured && !conn->first_contact;
 
-    if (!is_later_contact || !conn->accept_frame)
+    if (!is_later_contact)
+        return;
+    if (smcr_rules_of_links(rmb->lgr)->rkey_is_new)
+        check_unconfirmed(arrival, rmb);
+    if (!conn->accept_frame)
         return;
     if (is_new)
         check_announced_by_llc(arrival, rmb);
