@@ -26,6 +26,7 @@ CHOSEN = {
     "6.1-v2-u-both-directions": True,
     "s08a-server-stopped": False,
     "s16b-rude-close": True,
+    "6.1-v1-h5-late-second-link": False,
 }
 MILLISECONDS = [sign * size for size in (1, 50, 1000, 3000, 60000) for sign in (1, -1)]
 MODES = {
@@ -44,6 +45,8 @@ ALWAYS = [
     ("6.1-v2-q-forty-conns", "RoCE", 1),  # CLC names an RMB just before CONFIRM RKEY
     ("6.1-v2-q-forty-conns", "RoCE", -50),  # a reader reports before CLC shows who wrote
     ("6.1-v2-g1-server-killed", "server's RoCE", 3000),  # a response 3 s later, by the other clock
+    ("6.1-v1-h5-late-second-link", "server's RoCE", 1000),  # CONFIRM LINK before its ADD LINK
+    ("6.1-v2-u-both-directions", "server", 60000),  # a path that "took" a minute
 ]
 SHOWN = {"smcr.captured_late", "smcr.clocks_differ"}
 # what no capture may say that is whole, whatever its clocks
@@ -57,6 +60,7 @@ BLAME = (
     "this RKey",
     "not reported as read",
     "timeout of Linux",
+    "took up to 60",
 )
 PATHS = {
     name.removesuffix(".pcapng"): path for name, path in captures("real", CAUSES, STORIES).items()

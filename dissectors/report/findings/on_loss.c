@@ -745,12 +745,14 @@ needless_text(uint64_t count, bool acked_before)
 }
 
 /* Returns the end of the sentence: how long the slowest message took. If each packet was
- * acknowledged twice, the path or the receiver has taken that time. */
+ * acknowledged twice, the path or the receiver has taken that time. "" if it is not known. */
 static const char *
 slowest_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble, bool acked_before)
 {
     if (acked_before)
         return smcr_finding_trouble_slowest(finder, trouble);
+    if (smcr_finder_has_two_clocks(finder))
+        return "";
     return wmem_strdup_printf(finder->scope, "; path or receiver took up to %s",
                               smcr_words_duration(finder->scope, trouble->slowest));
 }

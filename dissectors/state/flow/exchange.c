@@ -553,7 +553,8 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
     if (arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                          &request->acked);
-    smcr_rules_check_exchange(SMCR_RULES_ASKED, message, &(smcr_rules_exchange_t){.request = request});
+    smcr_rules_check_exchange(SMCR_RULES_ASKED, message,
+                              &(smcr_rules_exchange_t){.request = request});
 }
 
 /* ---- second answers ---- */

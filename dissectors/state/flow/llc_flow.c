@@ -186,7 +186,8 @@ delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 
 /* Takes in the queue pair in CONFIRM LINK, which is the queue pair of its sender. Reports if CLC or
  * ADD LINK has announced another queue pair or another device for the sender. An announced number
- * below SMCR_WIRE_QPN_MIN cannot be that of a queue pair, so it contradicts nothing. (A.3.1) */
+ * below SMCR_WIRE_QPN_MIN cannot be that of a queue pair, so it contradicts nothing; nor does any
+ * number if the capture is out of order, since ADD LINK may come later. (A.3.1) */
 static void
 take_in_confirmed_qp(const smcr_exchange_message_t *message)
 {
@@ -202,7 +203,7 @@ take_in_confirmed_qp(const smcr_exchange_message_t *message)
     }
     bool may_contradict = !from->number_known || from->key.qpn >= SMCR_WIRE_QPN_MIN;
     bool is_other_qp = !same_device || key.qpn != from->key.qpn;
-    if (may_contradict && is_other_qp)
+    if (may_contradict && is_other_qp && !message->arrival->state->is_out_of_order)
         smcr_event_add(message->arrival, SMCR_EVENT_link_mismatch,
                        "The queue pair in the message is not that of the link at this end");
 }

@@ -471,11 +471,14 @@ begins_as_announced(const smcr_flow_t *flow, const smcr_ib_headers_t *roce)
 
 /* Reports that CLC or ADD LINK has announced a wrong queue pair, `wrong`, for one end of a link.
  * Nothing is reported in two cases, which other events report: 1. the announced number is reserved;
- * 2. the link has had a CONFIRM LINK request. */
+ * 2. the link has had a CONFIRM LINK request. Nothing is reported either if the capture is out of
+ * order: the announcement of this queue pair may come later. */
 static void
 report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
 {
-    if (wrong->key.qpn >= SMCR_WIRE_QPN_MIN && !wrong->link->confirm_frame)
+    bool is_announced_late = arrival->state->is_out_of_order;
+
+    if (wrong->key.qpn >= SMCR_WIRE_QPN_MIN && !wrong->link->confirm_frame && !is_announced_late)
         smcr_event_add(arrival, SMCR_EVENT_link_mismatch,
                        "One end of the link is another queue pair than was announced");
 }

@@ -507,9 +507,9 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
  * the link, or of its group, is known. */
 void smcr_join_replaced(smcr_state_t *state, smcr_qp_t *now, smcr_qp_t *from);
 
-/* Finds the link that ADD LINK offers in the group `lgr`, if Accepts of later contacts have named it
- * before: then clocks differ. The link, and all that CLC messages have shown of its group, move to
- * `lgr`. `key`, `psn`: the server's queue pair in ADD LINK, and the PSN with which it begins (24
+/* Finds the link that ADD LINK offers in the group `lgr`, if Accepts of later contacts have named
+ * it before: then clocks differ. The link, and all that CLC messages have shown of its group, move
+ * to `lgr`. `key`, `psn`: the server's queue pair in ADD LINK, and the PSN with which it begins (24
  * bits, host byte order). Returns the link; NULL: no message has named it, or this is not certain.
  * (A.2.3, A.3.2) */
 smcr_link_t *smcr_join_offered(smcr_state_t *state, smcr_lgr_t *lgr, const smcr_ib_qp_key_t *key,

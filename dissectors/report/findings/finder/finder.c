@@ -305,6 +305,12 @@ smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
     return sum;
 }
 
+bool
+smcr_finder_has_two_clocks(const smcr_finder_t *finder)
+{
+    return smcr_finder_notice(finder, "smcr.captured_late").count != 0;
+}
+
 smcr_when_t
 smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *other)
 {

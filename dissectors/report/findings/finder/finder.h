@@ -219,6 +219,10 @@ void smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank,
  * and side are those of the earliest notice. Count 0: there is no such notice. */
 smcr_figure_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
 
+/* Whether the two directions of RoCE have times of two clocks: packets come after their own
+ * acknowledgements. Then the time from a packet to its acknowledgement is not known. */
+bool smcr_finder_has_two_clocks(const smcr_finder_t *finder);
+
 /* Returns the earliest frame of all notices whose filter is `one` or `other`; frame 0: there is no
  * such notice. */
 smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *other);

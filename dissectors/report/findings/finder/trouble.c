@@ -83,7 +83,7 @@ smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *s
 const char *
 smcr_finding_trouble_slowest(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
-    if (trouble->slowest < NOTABLE_TIME)
+    if (trouble->slowest < NOTABLE_TIME || smcr_finder_has_two_clocks(finder))
         return "";
     return wmem_strdup_printf(finder->scope, "; worst RDMA message latency %s",
                               smcr_words_duration(finder->scope, trouble->slowest));

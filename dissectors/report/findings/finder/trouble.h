@@ -56,7 +56,8 @@ const char *smcr_finding_trouble_hosts(const smcr_finder_t *finder,
  * one host sends them, or if the host is not known. */
 const char *smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *several);
 
-/* Returns "; worst RDMA message latency 1.2 s"; "" if no message took 10 ms or more. */
+/* Returns "; worst RDMA message latency 1.2 s"; "" if no message took 10 ms or more, or
+ * if times are not known (smcr_finder_has_two_clocks()). */
 const char *smcr_finding_trouble_slowest(const smcr_finder_t *finder,
                                          const smcr_finding_trouble_t *trouble);
 

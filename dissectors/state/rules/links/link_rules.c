@@ -103,13 +103,16 @@ SMCR_RULES_LLC(check_mac)
                            "The MAC address in the message is not the announced one of this end");
 }
 
-/* Whether the CONFIRM LINK message is in the right order in the capture. False if it is the first
- * request of its link, and the capture has the response before it. */
+/* Whether the CONFIRM LINK message is in the right order in the capture. False if the capture is
+ * out of order; and if the message is the first request of its link, and the capture has the
+ * response before it. */
 static bool
 is_in_order(const smcr_exchange_message_t *message)
 {
     const smcr_link_t *link = message->link;
 
+    if (message->arrival->state->is_out_of_order)
+        return false;
     return message->response || link->confirm_frame || !smcr_rules_of_link(link)->confirmed_time;
 }
 
