@@ -194,10 +194,12 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "syn_sign" VARCHAR, "crossed_time" DECIMAL(20, 9)), "handshake_end" STRUCT("kind" VARCHAR, "by" VARCHAR,
         "step" VARCHAR, "acknowledged" BOOLEAN, "sent" UBIGINT, "from_time" DECIMAL(20, 9), "time" DECIMAL(20, 9),
         "answer" VARCHAR), "links" STRUCT("number" UBIGINT, "from_time" DECIMAL(20, 9))[], "setup_s" DOUBLE, "setup"
-        STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE, "least_s" DOUBLE, "most_s"
-        DOUBLE, "fallback_s" DOUBLE), "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server"
-        UBIGINT), "first_time" DECIMAL(20, 9), "lasted_s" DOUBLE, "began_before" BOOLEAN, "ends" VARCHAR, "named_by"
-        VARCHAR, "named_time" DECIMAL(20, 9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits"
+        STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE, "tcp_least_s" DOUBLE,
+        "tcp_most_s" DOUBLE, "accept_least_s" DOUBLE, "accept_most_s" DOUBLE, "confirm_least_s" DOUBLE,
+        "confirm_most_s" DOUBLE, "llc_least_s" DOUBLE, "llc_most_s" DOUBLE, "least_s" DOUBLE, "most_s" DOUBLE,
+        "fallback_s" DOUBLE), "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT),
+        "first_time" DECIMAL(20, 9), "lasted_s" DOUBLE, "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR,
+        "named_time" DECIMAL(20, 9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits"
         STRUCT("writer" VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "request_time"
         DECIMAL(20, 9))[], "end" STRUCT("by" VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time"
         DECIMAL(20, 9), "other_time" DECIMAL(20, 9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time"

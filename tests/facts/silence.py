@@ -9,7 +9,8 @@ said and false, silence.py counts what is not said. It compares the connections 
 A figure is a member of a connection that is a number, a text or a boolean. It is known if it is
 neither null nor "unknown", and lost if the whole report knows it and the altered one does not.
 
-A part of `time` and its upper bound are one figure; so are `setup_s` and its bounds in `setup`.
+A part of `time` and its upper bound are one figure; so are `setup_s`, a step of `setup`, and their
+bounds in `setup`.
 The whole report knows the figure where both bounds are equal. The altered one knows it if the
 bounds differ by no more than the gaps of the connection last: each gap is the time from the packet
 before missing frames to the packet after them, and a millisecond more. Bounds that exclude nothing
@@ -50,7 +51,8 @@ SENDS = (wire.SEND_FIRST, wire.SEND_MIDDLE, wire.SEND_LAST, wire.SEND_ONLY)
 
 MOST = {part: part.replace("_s", "_most_s") for part in truths.PARTS}  # names of upper bounds
 NO_FIGURES = {*MOST, *MOST.values(), "unknown_s"}  # members of `time` that are no figure alone
-BOUNDS_OF_SETUP = ("setup.least_s", "setup.most_s")  # no figures alone
+STEPS = {f"setup.{step}s": step for step in truths.STEPS}  # {path: begin of its bounds}
+BOUNDS_OF_SETUP = {f"setup.{bound}" for bound in truths.OF_SETUP}  # no figures alone
 SLACK = 1000  # microseconds, for each gap
 LEAST = decimal.Decimal("1e-9")  # seconds: smaller differences do not count
 NULL, BLANK, WIDE = "null", "blank", "wide"  # how a figure is lost
@@ -120,9 +122,10 @@ def says_nothing(report, path, width):
 
 
 def knows_setup(report, path, gaps):
-    """Whether the figure is the time of the setup, whose bounds exclude enough."""
-    least, most = (report["setup"][bound] for bound in ("least_s", "most_s"))
-    is_setup = path == "setup_s" or path.endswith(".time.connecting_s")
+    """Whether the figure is the time of the setup, or of a step, whose bounds exclude enough."""
+    step = STEPS.get(path, "")
+    least, most = (report["setup"][f"{step}{bound}"] for bound in ("least_s", "most_s"))
+    is_setup = step or path == "setup_s" or path.endswith(".time.connecting_s")
     if not is_setup or None in (least, most):
         return False
     return truths.seconds(most) - truths.seconds(least) - LEAST <= gaps

@@ -161,6 +161,26 @@ def test_bounds_of_the_setup(tshark, scratch):
         assert part["setup_s"] in (None, whole)
 
 
+def test_bounds_of_steps_of_the_setup(tshark, scratch):
+    """The messages before and after a missing one bound the two steps that it parts. The other
+    steps are known: without the Accept, too, a link group that was there before needs no LLC."""
+    for missing, steps in (
+        (29, ("tcp", "accept")),  # Proposal
+        (35, ("accept", "confirm")),  # Accept
+        (41, ("confirm", "llc")),  # Confirm
+    ):
+        whole = setup_of(tshark, altered(tshark, scratch, THREE, list), 58158)["setup"]
+        part = setup_of(tshark, altered(tshark, scratch, THREE, without(missing)), 58158)["setup"]
+        both = sum(whole[f"{step}_s"] for step in steps)
+        for step in ("tcp", "accept", "confirm", "llc"):
+            least, most = (part[f"{step}_{bound}_s"] for bound in ("least", "most"))
+            if step in steps:
+                assert part[f"{step}_s"] is None
+                assert 0 <= least <= whole[f"{step}_s"] <= most < both + 0.013, (missing, step)
+            else:
+                assert least == most == part[f"{step}_s"] == whole[f"{step}_s"], (missing, step)
+
+
 def ends_of(tshark, path):
     found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
     return {each["client"]["port"]: each["end"] for each in found}

@@ -51,6 +51,7 @@ def kinds_of(name):
 # Parts of the time of a direction. Of each there is a lower bound and an upper one
 # (docs/report.md): that of an altered capture holds the truth of the whole one.
 PARTS = ("nothing_to_write_s", "answer_s", "buffer_full_s", "retransmission_s", "transfer_s")
+STEPS = ("tcp_", "accept_", "confirm_", "llc_")  # of the setup: each has bounds, too
 OTHER_PARTS = ("connecting_s", "unknown_s")  # of one of them nothing is said, the other is the rest
 BUSY = ("buffer_full_s", "retransmission_s", "transfer_s")  # each has bounds of its own
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s")}
@@ -87,6 +88,11 @@ OPEN = [
         {"end.by", "end.frame", "end.other_frame"},
         "the closing message of one end comes after that of the other, since it is late: nothing "
         "in a tap depends on the order of the two",
+    ),
+    (
+        "^rule-clc-unfinished$",
+        {"setup.tcp_least_s", "setup.accept_least_s", "setup.confirm_least_s"},
+        "a CLC message that never becomes complete is shown in another frame over PPPoE",
     ),
     (
         "^peer-rkeys$",
@@ -303,7 +309,8 @@ SAYS_LESS = {
 # A silence of which the cause is open: the weakest of SENT_AGAIN.
 MAY_HAVE_ENDED = "; perhaps a DELETE LINK that is not captured had ended the link before"
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
-TIMES = {*OF_TIME, "setup_s", "least_s", "most_s", "smcr.llc.late_response", "llc_late_response"}
+OF_SETUP = {f"{step}{bound}" for step in ("", *STEPS) for bound in ("least_s", "most_s")}
+TIMES = {*OF_TIME, *OF_SETUP, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
 OF_ORDER = {
     "smcr.window.unread",
@@ -710,18 +717,18 @@ def of_times(before, after, later, unseen):
 
 
 def of_setup(before, after):
-    """Bounds of the time of the setup: the lower one of each capture is at most the upper one of
-    the other."""
+    """Bounds of the time of the setup and of its steps: the lower one of each capture is at most
+    the upper one of the other."""
     slack = decimal.Decimal("1e-9")
-    one, other = before["setup"], after["setup"]
-    if None not in (one["most_s"], other["least_s"]):
-        yield "setup.least_s", one["most_s"], other["least_s"], (
-            seconds(other["least_s"]) <= seconds(one["most_s"]) + slack
-        )
-    if None not in (one["least_s"], other["most_s"]):
-        yield "setup.most_s", one["least_s"], other["most_s"], (
-            seconds(other["most_s"]) + slack >= seconds(one["least_s"])
-        )
+    for step in ("", *STEPS):
+        least, most = f"{step}least_s", f"{step}most_s"
+        one, other = ((each["setup"][least], each["setup"][most]) for each in (before, after))
+        if None not in (one[1], other[0]):
+            is_true = seconds(other[0]) <= seconds(one[1]) + slack
+            yield f"setup.{least}", one[1], other[0], is_true
+        if None not in (one[0], other[1]):
+            is_true = seconds(other[1]) + slack >= seconds(one[0])
+            yield f"setup.{most}", one[0], other[1], is_true
 
 
 def of_end(before, after, numbers):

@@ -20,6 +20,14 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
+/* Returns when the first CLC message of this type came; frame 0: it is not captured, or times of
+ * TCP are not in order (`in_order`). */
+static smcr_when_t
+step_of(const smcr_collect_conn_stats_t *counted, uint8_t type, bool in_order)
+{
+    return in_order ? counted->clc[type] : (smcr_when_t){0, 0};
+}
+
 /* Whether the event in `frame` came at the end of the first contact (`ready`) or before. `frame` 0:
  * there was no such event. */
 static bool
@@ -77,14 +85,21 @@ misses_direction(const smcr_collect_conn_stats_t *counted)
     return !smcr_collect_conn_is_captured(counted, 0) || !smcr_collect_conn_is_captured(counted, 1);
 }
 
+/* Whether the connection uses a link group that was there before: its Accept says so, or the first
+ * contact of the link group is that of another connection. */
+static bool
+uses_old_link(const smcr_conn_t *conn)
+{
+    bool is_first_of_other = conn->lgr && conn->lgr->first_contact_captured;
+
+    return !conn->first_contact && (conn->accept_frame || is_first_of_other);
+}
+
 /* On an old link, data can flow after the Confirm: no LLC message is needed. */
 smcr_when_t
 smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted)
 {
-    const smcr_conn_t *conn = counted->conn;
-    bool uses_old_link = conn->accept_frame && !conn->first_contact;
-
-    if (uses_old_link)
+    if (uses_old_link(counted->conn))
         return counted->contact.ready;
     if (may_lack_step(counted) || misses_direction(counted) || is_contact_open(counted))
         return (smcr_when_t){0};
@@ -184,26 +199,116 @@ fill_time_of_fallback(smcr_entry_connection_t *entry)
         entry->setup.fallback_s = smcr_figure_time_between(entry->first_frame, fallback->frame);
 }
 
-/* Fills in the bounds of the time from the SYN until the connection can carry data, if it has
- * carried data: they are the time itself if it is known (`entry->setup_s`). Else the connection
- * could carry data after connecting_until(), and at the latest with its first packet on RoCE.
- * `syn`: time of the SYN; SMCR_FIGURE_UNKNOWN: not known. Without it only the lower bound is known,
- * from the first frame of the connection. `in_order`: times of TCP are in order. */
+/* The events between which the steps of a setup lie, in their order. Those of CLC have the types of
+ * their messages. */
+enum {
+    SYN,
+    PROPOSAL = SMCR_CLC_PROPOSAL,
+    ACCEPT = SMCR_CLC_ACCEPT,
+    CONFIRM = SMCR_CLC_CONFIRM,
+    READY,
+    EVENTS
+};
+
+/* When an event of the setup came, nanoseconds. Both are the same if it is known. */
+typedef struct {
+    uint64_t earliest; /* not before this time; SMCR_FIGURE_UNKNOWN: not known */
+    uint64_t latest;   /* not after this time; SMCR_FIGURE_UNKNOWN: not known */
+} event_t;
+
+/* A part of the setup: members of its entry, which get nanoseconds. */
+typedef struct {
+    unsigned from;         /* event with which it begins */
+    unsigned to;           /* event with which it ends */
+    const uint64_t *exact; /* how long it took; SMCR_FIGURE_UNKNOWN: not known */
+    uint64_t *least;       /* its lower bound */
+    uint64_t *most;        /* its upper bound */
+} part_t;
+
+/* Returns the event that came with the captured packet `when`; frame 0: not known when it came. */
+static event_t
+event_at(smcr_when_t when)
+{
+    return when.frame ? (event_t){when.time, when.time}
+                      : (event_t){SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN};
+}
+
+/* Fills in the events from the first to `last`: each comes not before those before it, and not
+ * after those after it. */
+static void
+bound_events(event_t events[EVENTS], unsigned last)
+{
+    for (unsigned i = SYN + 1; i <= last; i++)
+        if (events[i].earliest == SMCR_FIGURE_UNKNOWN)
+            events[i].earliest = events[i - 1].earliest;
+    for (unsigned i = last; i-- > SYN;)
+        if (events[i].latest == SMCR_FIGURE_UNKNOWN)
+            events[i].latest = events[i + 1].latest;
+}
+
+/* Finds when the events of the setup of a connection came that has carried data. The SYN is not
+ * after the connection's first frame, `first` (nanoseconds). The connection could carry data after
+ * connecting_until(), and at the latest with its first packet on RoCE. If times of TCP and RoCE
+ * cannot be compared, neither bounds the other. `syn`: time of the SYN, nanoseconds;
+ * SMCR_FIGURE_UNKNOWN: not known. */
+static void
+find_events(event_t events[EVENTS], const smcr_collect_conn_stats_t *counted, uint64_t syn,
+            uint64_t first)
+{
+    smcr_when_t ready = smcr_collect_conn_ready(counted);
+    uint64_t until = smcr_collect_conn_connecting_until(counted);
+    bool has_one_clock = smcr_evidence_has_one_clock(counted->conn);
+
+    events[SYN] = (event_t){syn, first};
+    for (unsigned i = PROPOSAL; i <= CONFIRM; i++)
+        events[i] = event_at(counted->clc[i]);
+    events[READY] = event_at(ready);
+    if (!ready.frame)
+        events[READY] = (event_t){until ? until : SMCR_FIGURE_UNKNOWN, first_packet(counted).time};
+    bound_events(events, has_one_clock ? READY : CONFIRM);
+}
+
+/* Fills in the bounds of a part of the setup: the time itself if it is known. `is_bounded`: the
+ * events have bounds. A lower bound of 0 is known only with an upper one. */
+static void
+fill_part(const part_t *part, const event_t events[EVENTS], bool is_bounded)
+{
+    const event_t *from = &events[part->from], *to = &events[part->to];
+
+    *part->least = *part->most = *part->exact;
+    if (*part->exact != SMCR_FIGURE_UNKNOWN || !is_bounded)
+        return;
+    bool has_most = from->earliest != SMCR_FIGURE_UNKNOWN && to->latest != SMCR_FIGURE_UNKNOWN;
+    bool has_least = from->latest != SMCR_FIGURE_UNKNOWN && to->earliest != SMCR_FIGURE_UNKNOWN &&
+                     to->earliest > from->latest;
+    if (has_most && to->latest >= from->earliest) {
+        *part->most = to->latest - from->earliest;
+        *part->least = 0;
+    }
+    if (has_least)
+        *part->least = to->earliest - from->latest;
+}
+
+/* Fills in the bounds of the setup and of its steps. Those that are not known have bounds if the
+ * connection has carried data. `syn`: as of find_events(). `in_order`: times of TCP are in
+ * order. */
 static void
 fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted, uint64_t syn,
             bool in_order)
 {
-    const smcr_conn_t *conn = counted->conn;
-    smcr_when_t begun = first_packet(counted);
-    uint64_t until = smcr_collect_conn_connecting_until(counted), first = entry->first_frame.time;
+    smcr_entry_conn_setup_t *setup = &entry->setup;
+    const part_t parts[] = {
+        {SYN, PROPOSAL, &setup->tcp_s, &setup->tcp_least_s, &setup->tcp_most_s},
+        {PROPOSAL, ACCEPT, &setup->accept_s, &setup->accept_least_s, &setup->accept_most_s},
+        {ACCEPT, CONFIRM, &setup->confirm_s, &setup->confirm_least_s, &setup->confirm_most_s},
+        {CONFIRM, READY, &setup->llc_s, &setup->llc_least_s, &setup->llc_most_s},
+        {SYN, READY, &entry->setup_s, &setup->least_s, &setup->most_s}};
+    bool is_bounded = in_order && first_packet(counted).frame;
+    event_t events[EVENTS];
 
-    entry->setup.least_s = entry->setup.most_s = entry->setup_s;
-    if (entry->setup_s != SMCR_FIGURE_UNKNOWN || !in_order || !begun.frame)
-        return;
-    if (until > first)
-        entry->setup.least_s = until - first;
-    if (syn != SMCR_FIGURE_UNKNOWN && begun.time >= syn && smcr_evidence_has_one_clock(conn))
-        entry->setup.most_s = begun.time - syn;
+    find_events(events, counted, syn, entry->first_frame.time);
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++)
+        fill_part(&parts[i], events, is_bounded);
 }
 
 /* Each step begins where the step before has ended: a missing message makes both of its steps
@@ -217,12 +322,11 @@ smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
     bool known = tcp && tcp->syn.frame && in_order;
     uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
 
-    if (in_order) {
-        entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
-        entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
-        entry->setup.confirm_s = step(&from, counted->clc[SMCR_CLC_CONFIRM]);
-        entry->setup.llc_s = step(&from, smcr_collect_conn_ready(counted));
-    }
+    entry->setup.tcp_s = step(&from, step_of(counted, SMCR_CLC_PROPOSAL, in_order));
+    entry->setup.accept_s = step(&from, step_of(counted, SMCR_CLC_ACCEPT, in_order));
+    entry->setup.confirm_s = step(&from, step_of(counted, SMCR_CLC_CONFIRM, in_order));
+    entry->setup.llc_s = in_order ? step(&from, smcr_collect_conn_ready(counted))
+                                  : SMCR_FIGURE_UNKNOWN;
     entry->setup_s = step(&syn, smcr_collect_conn_ready(counted));
     entry->setup_longest = longest_step(counted, scope);
     fill_bounds(entry, counted, known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, in_order);
