@@ -20,14 +20,6 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
-/* Returns when the first CLC message of this type came; frame 0: it is not captured, or times of
- * TCP are not in order (`in_order`). */
-static smcr_when_t
-step_of(const smcr_collect_conn_stats_t *counted, uint8_t type, bool in_order)
-{
-    return in_order ? counted->clc[type] : (smcr_when_t){0, 0};
-}
-
 /* Whether the event in `frame` came at the end of the first contact (`ready`) or before. `frame` 0:
  * there was no such event. */
 static bool
@@ -268,8 +260,18 @@ find_events(event_t events[EVENTS], const smcr_collect_conn_stats_t *counted, ui
     bound_events(events, has_one_clock ? READY : CONFIRM);
 }
 
+/* Returns the nanoseconds from one time to another; SMCR_FIGURE_UNKNOWN: one of the two is not
+ * known, or the second one is earlier. */
+static uint64_t
+length(uint64_t from, uint64_t to)
+{
+    bool is_known = from != SMCR_FIGURE_UNKNOWN && to != SMCR_FIGURE_UNKNOWN && from <= to;
+
+    return is_known ? to - from : SMCR_FIGURE_UNKNOWN;
+}
+
 /* Fills in the bounds of a part of the setup: the time itself if it is known. `is_bounded`: the
- * events have bounds. A lower bound of 0 is known only with an upper one. */
+ * events have bounds. With an upper bound only, the lower one is 0. */
 static void
 fill_part(const part_t *part, const event_t events[EVENTS], bool is_bounded)
 {
@@ -278,15 +280,10 @@ fill_part(const part_t *part, const event_t events[EVENTS], bool is_bounded)
     *part->least = *part->most = *part->exact;
     if (*part->exact != SMCR_FIGURE_UNKNOWN || !is_bounded)
         return;
-    bool has_most = from->earliest != SMCR_FIGURE_UNKNOWN && to->latest != SMCR_FIGURE_UNKNOWN;
-    bool has_least = from->latest != SMCR_FIGURE_UNKNOWN && to->earliest != SMCR_FIGURE_UNKNOWN &&
-                     to->earliest > from->latest;
-    if (has_most && to->latest >= from->earliest) {
-        *part->most = to->latest - from->earliest;
+    *part->most = length(from->earliest, to->latest);
+    *part->least = length(from->latest, to->earliest);
+    if (*part->least == SMCR_FIGURE_UNKNOWN && *part->most != SMCR_FIGURE_UNKNOWN)
         *part->least = 0;
-    }
-    if (has_least)
-        *part->least = to->earliest - from->latest;
 }
 
 /* Fills in the bounds of the setup and of its steps. Those that are not known have bounds if the
@@ -311,6 +308,16 @@ fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *cou
         fill_part(&parts[i], events, is_bounded);
 }
 
+/* Returns when a step of the setup ended, which ends with the event PROPOSAL to READY; frame 0: not
+ * known, or times of TCP are not in order (`in_order`). */
+static smcr_when_t
+end_of_step(const smcr_collect_conn_stats_t *counted, unsigned event, bool in_order)
+{
+    if (!in_order)
+        return (smcr_when_t){0, 0};
+    return event == READY ? smcr_collect_conn_ready(counted) : counted->clc[event];
+}
+
 /* Each step begins where the step before has ended: a missing message makes both of its steps
  * unknown. Without the order of TCP no step is known. */
 void
@@ -322,11 +329,10 @@ smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
     bool known = tcp && tcp->syn.frame && in_order;
     uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
 
-    entry->setup.tcp_s = step(&from, step_of(counted, SMCR_CLC_PROPOSAL, in_order));
-    entry->setup.accept_s = step(&from, step_of(counted, SMCR_CLC_ACCEPT, in_order));
-    entry->setup.confirm_s = step(&from, step_of(counted, SMCR_CLC_CONFIRM, in_order));
-    entry->setup.llc_s = in_order ? step(&from, smcr_collect_conn_ready(counted))
-                                  : SMCR_FIGURE_UNKNOWN;
+    entry->setup.tcp_s = step(&from, end_of_step(counted, PROPOSAL, in_order));
+    entry->setup.accept_s = step(&from, end_of_step(counted, ACCEPT, in_order));
+    entry->setup.confirm_s = step(&from, end_of_step(counted, CONFIRM, in_order));
+    entry->setup.llc_s = step(&from, end_of_step(counted, READY, in_order));
     entry->setup_s = step(&syn, smcr_collect_conn_ready(counted));
     entry->setup_longest = longest_step(counted, scope);
     fill_bounds(entry, counted, known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, in_order);
