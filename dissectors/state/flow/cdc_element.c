@@ -149,16 +149,24 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     start_midstream(arrival, conn, cdc, write);
 }
 
+/* Whether the CLC message that names the RMB of the side `reader` is captured: the Accept of the
+ * server, or the Confirm of the client. */
+static bool
+has_clc_of(const smcr_conn_t *conn, int reader)
+{
+    return reader == conn->lgr->server ? conn->accept_frame != 0 : conn->confirm_frame != 0;
+}
+
 /* Finds the RMB of a connection whose RMB is not known: the RMB to which `write` goes. Nothing
- * changes if this RMB is known, except in one case: no connection is known to use the RMB, and no
- * CLC message of this connection is captured, which would name its RMB. `base`: begin of the RMB,
- * as computed from `write`. */
+ * changes if this RMB is known, except in one case: no connection is known to use the RMB, and the
+ * CLC message that would name the reader's RMB is not captured. `base`: begin of the RMB, as
+ * computed from `write`. */
 static void
 guess_unknown_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                   const smcr_write_t *write, uint64_t base)
 {
-    bool has_clc = conn->accept_frame || conn->confirm_frame;
-    bool is_unused = !write->rmb || (!has_clc && is_announced_at(write, base));
+    bool is_unnamed = !has_clc_of(conn, arrival->qp->side) && is_announced_at(write, base);
+    bool is_unused = !write->rmb || is_unnamed;
 
     if (is_unused && write->deferred_place)
         guess_rmb(arrival, conn, cdc, write, base);
