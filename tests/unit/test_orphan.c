@@ -224,6 +224,64 @@ test_claim(void)
     }
 }
 
+/* As the dissector does after a packet has been learned: copies the bytes that are held of it. */
+static void
+fill(const capture_t *capture)
+{
+    static const uint8_t bytes[1024];
+    const smcr_place_t *place = capture->record.write_location;
+    const smcr_place_rare_t *rare = place ? smcr_place_rare(place) : NULL;
+
+    if (rare && rare->buffered_payload)
+        smcr_held_fill(capture->state, rare->buffered_payload, bytes, place->length);
+}
+
+static void
+play_and_fill(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn,
+              smcr_ib_headers_t roce)
+{
+    play(capture, host, target, psn, roce);
+    fill(capture);
+}
+
+/* Bytes that dissectors cannot get any more are not counted among those that are held: WRITEs of
+ * another sender to the number of the queue pair. */
+static void
+test_bytes_of_strangers(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    play_and_fill(&capture, 3, key_of(2, 9), 50, only);
+    g_assert_cmpuint(capture.state->buffered_bytes, ==, 100);
+    play_cdc_on(&capture, 1, key_of(2, 9), 51,
+                (smcr_cdc_t){.seq = 1, .token = 5, .prod = {0, 100}});
+    g_assert_cmpuint(capture.state->buffered_bytes, ==, 0);
+    capture_close(&capture);
+}
+
+/* Two packets of a request whose FIRST is missing come twice. The message places both once. */
+static void
+test_bytes_of_duplicates(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = first_contact(&capture);
+    confirm_first_link(&capture);
+    const smcr_flow_t *flow = &conn->side[SERVER].link->qp[SERVER].traffic.flow;
+    uint32_t psn = flow->expected_psn % (SMCR_PSN_MASK + 1) + 1;
+    for (unsigned nth = 0; nth < 2; nth++) {
+        play_and_fill(&capture, HOST(CLIENT), qp_of_side(SERVER), psn, middle);
+        play_and_fill(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 1, last);
+    }
+    g_assert_cmpuint(capture.state->buffered_bytes, ==, 2 * (1024 + 452));
+    play_cdc_on(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 2,
+                (smcr_cdc_t){.seq = 1, .token = conn->side[SERVER].token, .prod = {0, 2500}});
+    g_assert_cmpuint(capture.state->buffered_bytes, ==, 0);
+    capture_close(&capture);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -234,5 +292,7 @@ main(int argc, char **argv)
     g_test_add_func("/orphan/before its FIRST", test_before_first);
     g_test_add_func("/orphan/its FIRST is missing", test_first_missing);
     g_test_add_func("/orphan/a host has told where", test_claim);
+    g_test_add_func("/orphan/bytes of strangers", test_bytes_of_strangers);
+    g_test_add_func("/orphan/bytes of duplicates", test_bytes_of_duplicates);
     return g_test_run();
 }

@@ -201,6 +201,35 @@ test_held(void)
     }
 }
 
+/* A packet of a request replaces the one with its offset: only one of both is held. */
+static void
+test_held_twice(void)
+{
+    static const uint8_t bytes[100];
+    smcr_held_t *request = NULL;
+    capture_t capture;
+
+    capture_open(&capture);
+    for (uint32_t frame = 1; frame <= 6; frame++) {
+        smcr_record_t record = {
+            .write_location = smcr_state_alloc0(capture.state, sizeof(smcr_place_t))};
+        smcr_arrival_t arrival = {
+            .state = capture.state, .when.frame = frame, .record = &record};
+        smcr_held_t *held = smcr_held_new(&arrival, frame % 3 * 100);
+        smcr_held_fill(capture.state, held, bytes, sizeof bytes);
+        smcr_held_insert(capture.state, &request, held);
+        smcr_held_insert(capture.state, &request, held); /* it does not replace itself */
+    }
+    g_assert_cmpuint(capture.state->buffered_bytes, ==, 3 * sizeof bytes);
+    request = smcr_held_first(request);
+    for (uint32_t nth = 0; nth < 3; nth++, request = request->next) {
+        g_assert_cmpuint(request->offset_in_request, ==, nth * 100);
+        g_assert_nonnull(request->bytes);
+    }
+    g_assert_null(request);
+    capture_close(&capture);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -209,5 +238,6 @@ main(int argc, char **argv)
     g_test_add_func("/record/late", test_late);
     g_test_add_func("/record/forgetting", test_forgetting);
     g_test_add_func("/record/held", test_held);
+    g_test_add_func("/record/held twice", test_held_twice);
     return g_test_run();
 }

@@ -276,6 +276,46 @@ test_element_not_known(void)
     g_assert_false(stream.positions_known);
 }
 
+/* A host reports the cursors of a connection that began before the capture. The wrap count begins
+ * anew between the two cursors, and again later. */
+static void
+test_told(void)
+{
+    const smcr_ring_t ring = {SIZE, 4};
+    const uint32_t room = SIZE - 4;
+    uint64_t position;
+    smcr_stream_t stream;
+
+    smcr_stream_start(&stream, 0, 4);
+    smcr_stream_start_told(&stream, ring, (smcr_cursor_t){0, 104},
+                           (smcr_cursor_t){UINT16_MAX, SIZE - 100});
+    g_assert_cmpuint(smcr_stream_unread(&stream), ==, 200);
+    g_assert_cmpuint(smcr_stream_free(&stream), ==, room - 200);
+    g_assert_true(
+        smcr_stream_position_before(&stream, (smcr_cursor_t){0, 204}, 150, &position));
+    g_assert_cmpuint(position, ==, stream.announced - 50);
+    /* a cursor of the round before the one in which the stream started, and one of it */
+    g_assert_false(smcr_stream_position_before_start(
+        &stream, (smcr_cursor_t){UINT16_MAX, SIZE - 50}, 10, &position));
+    g_assert_true(
+        smcr_stream_position_before_start(&stream, (smcr_cursor_t){0, 54}, 10, &position));
+    g_assert_cmpuint(position, ==, 40);
+
+    smcr_stream_start(&stream, 0, 4);
+    smcr_stream_start_told(&stream, ring, (smcr_cursor_t){3, 104}, (smcr_cursor_t){0});
+    g_assert_cmpuint(stream.consumed, ==, 0);
+    g_assert_cmpint(smcr_stream_consume(&stream, (smcr_cursor_t){0, 14}), ==, 10);
+    for (unsigned round = 4; round < 70004; round++)
+        smcr_stream_announce(&stream, (smcr_cursor_t){(uint16_t)round, 104});
+    g_assert_cmpuint(stream.announced, ==, UINT64_C(70003) * room + 100);
+    g_assert_true(smcr_stream_position_before(
+        &stream, (smcr_cursor_t){(uint16_t)70003, 104}, 100, &position));
+    g_assert_cmpuint(position, ==, UINT64_C(70003) * room);
+    g_assert_true(
+        smcr_stream_position_before_start(&stream, (smcr_cursor_t){2, 104}, 100, &position));
+    g_assert_cmpuint(position, ==, 2 * room);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -288,5 +328,6 @@ main(int argc, char **argv)
     g_test_add_func("/stream/long", test_long_stream);
     g_test_add_func("/stream/space", test_space);
     g_test_add_func("/stream/element-not-known", test_element_not_known);
+    g_test_add_func("/stream/told", test_told);
     return g_test_run();
 }

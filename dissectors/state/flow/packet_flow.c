@@ -197,7 +197,8 @@ take_in_request(smcr_arrival_t *arrival)
 
 /* Gives a link to the WRITE packets that came to `qp` before `qp` was known. `taken`: true if a
  * message has made `qp` known: then the WRITEs are judged and placed as requests. False if an
- * acknowledgement has made `qp` known: then only their link is set. Returns `qp`. */
+ * acknowledgement has made `qp` known: then only their link is set, and their held bytes are freed.
+ * Returns `qp`. */
 static smcr_qp_t *
 adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 {
@@ -205,8 +206,12 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
     wmem_list_t *writes = smcr_orphan_take_unknown_qp(state, &qp->key);
 
     SMCR_LIST_EACH(const smcr_orphan_write_t *, orphan, writes) {
-        if (!smcr_gid_is_same(orphan->headers.source, sender->key.gid))
-            continue; /* the packet was sent to an earlier queue pair with this number */
+        /* otherwise the packet was sent to an earlier queue pair with this number */
+        bool is_of_link = smcr_gid_is_same(orphan->headers.source, sender->key.gid);
+        if (!is_of_link || !taken)
+            smcr_held_drop(state, orphan->write_location);
+        if (!is_of_link)
+            continue;
         smcr_record_t gone = smcr_record_new();
         gone.kind = SMCR_RECORD_WRITE;
         gone.write_location = orphan->write_location;

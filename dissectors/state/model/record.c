@@ -458,7 +458,7 @@ position_before_end(const smcr_place_t *place, const smcr_place_late_t *late, ui
     const smcr_stream_t *stream = &smcr_conn_merged(late->conn)->side[reader].in;
     uint32_t before = late->bytes_to_end - smcr_place_rare(place)->offset_in_request;
 
-    if (!smcr_stream_position_before(stream, late->end, before, position))
+    if (!smcr_stream_position_before_start(stream, late->end, before, position))
         return false;
     return !place->index || place->offset == smcr_ring_offset(&stream->ring, *position);
 }
@@ -632,13 +632,16 @@ smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
 
 /* A packet with the offset of an earlier one is its retransmission, and replaces it. */
 void
-smcr_held_insert(smcr_held_t **request, smcr_held_t *held)
+smcr_held_insert(smcr_state_t *state, smcr_held_t **request, smcr_held_t *held)
 {
     while (*request && (*request)->offset_in_request > held->offset_in_request)
         request = &(*request)->next;
-    bool same = *request && (*request)->offset_in_request == held->offset_in_request;
-    held->next = same ? (*request)->next : *request;
+    smcr_held_t *other = *request;
+    bool same = other && other->offset_in_request == held->offset_in_request;
+    held->next = same ? other->next : other;
     *request = held;
+    if (same && other != held)
+        smcr_held_drop(state, other->write_location);
 }
 
 /* The list is reversed in place: afterwards the old first packet is the last one. */

@@ -745,8 +745,8 @@ smcr_held_t *smcr_held_new(const smcr_arrival_t *arrival, uint32_t within);
 
 /* Adds `held` to the list of its request. The list is ordered by offset, the highest offset first:
  * packets mostly come in order, so a new packet is mostly put first. If `held` has the offset of a
- * packet in the list, it replaces that packet. */
-void smcr_held_insert(smcr_held_t **request, smcr_held_t *held);
+ * packet in the list, it replaces that packet, whose bytes are freed. */
+void smcr_held_insert(smcr_state_t *state, smcr_held_t **request, smcr_held_t *held);
 
 /* Reverses the list `request`, whose first packet has the highest offset. Returns the new first
  * packet, with the lowest offset; NULL: the list is empty. */

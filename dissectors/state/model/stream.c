@@ -224,25 +224,60 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
     return piece;
 }
 
-/* The position of a cursor. Its wrap count is the number of rounds from the start of the
- * connection. */
+/* The position of the offset `count`, which is in the data of the element, in the round `round`,
+ * which counts from the start of the connection. */
 static uint64_t
-position_of(const smcr_ring_t *ring, smcr_cursor_t cursor)
+position_in_round(const smcr_ring_t *ring, uint64_t round, uint32_t count)
 {
-    return (uint64_t)cursor.wrap * smcr_ring_room(ring) + cursor.count - ring->base;
+    return round * smcr_ring_room(ring) + count - ring->base;
 }
 
+/* Sets `*position` to the position that is `before` bytes before the position `end` of the cursor
+ * `prod`. Returns false as smcr_stream_position_before() does. */
+static bool
+go_back(const smcr_ring_t *ring, smcr_cursor_t prod, int64_t end, uint32_t before,
+        uint64_t *position)
+{
+    *position = (uint64_t)end - before;
+    return smcr_ring_room(ring) && prod.count >= ring->base && end >= before;
+}
+
+/* The wrap count has 16 bits. So the distance from the last producer cursor counts: it is right as
+ * long as the two cursors are less than 32,768 rounds apart. */
 bool
 smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
                             uint64_t *position)
 {
-    uint64_t end = position_of(&stream->ring, prod);
+    int64_t end =
+        (int64_t)stream->announced + smcr_ring_distance(&stream->ring, stream->prod, prod);
 
-    *position = end - before;
-    return smcr_ring_room(&stream->ring) && prod.count >= stream->ring.base && end >= before;
+    return go_back(&stream->ring, prod, end, before, position);
 }
 
-/* Positions that are known stay: the report only adds the size. */
+/* The stream may have gone on by any number of rounds since. So the round is counted from the one
+ * in which the stream started (`first_wrap`). */
+bool
+smcr_stream_position_before_start(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
+                                  uint64_t *position)
+{
+    int16_t rounds = (int16_t)(uint16_t)(prod.wrap - stream->first_wrap);
+    int64_t round = stream->first_wrap + rounds;
+
+    if (round < 0 || prod.count < stream->ring.base)
+        return false;
+    uint64_t end = position_in_round(&stream->ring, (uint64_t)round, prod.count);
+    return go_back(&stream->ring, prod, (int64_t)end, before, position);
+}
+
+/* The initial cursor 0 is where data begins, even after an eyecatcher. */
+static smcr_cursor_t
+cursor_in_data(const smcr_ring_t *ring, smcr_cursor_t cursor)
+{
+    return (smcr_cursor_t){cursor.wrap, MAX(cursor.count, ring->base)};
+}
+
+/* Positions that are known stay: the report only adds the size. The wrap count of `prod` may have
+ * begun anew since `cons`: then `prod` is 65,536 rounds later than its wrap count says. */
 void
 smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                        smcr_cursor_t cons)
@@ -252,10 +287,13 @@ smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t pr
         return;
     }
     stream->ring = ring;
-    stream->prod = prod;
-    stream->cons = cons;
-    stream->announced = position_of(&ring, prod);
-    stream->consumed = position_of(&ring, cons);
+    stream->prod = cursor_in_data(&ring, prod);
+    stream->cons = cursor_in_data(&ring, cons);
+    stream->first_wrap = prod.wrap;
+    int64_t unread = smcr_ring_distance(&ring, stream->cons, stream->prod);
+    stream->consumed = position_in_round(&ring, cons.wrap, stream->cons.count);
+    stream->announced = unread >= 0 ? stream->consumed + (uint64_t)unread
+                                    : position_in_round(&ring, prod.wrap, stream->prod.count);
     stream->written = stream->positioned_end = stream->last_write_start = stream->announced;
     stream->positions_known = smcr_ring_room(&ring) != 0;
 }

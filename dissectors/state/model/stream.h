@@ -109,6 +109,9 @@ typedef struct {
     bool was_full;       /* the last CDC message that announced data has filled the RMB element */
     bool was_full_small; /* silly window: the last CDC message that announced data announced few
                             bytes, and they filled the free space */
+    uint16_t first_wrap; /* wrap count of the producer cursor from which the positions were first
+                            counted; 0: the begin of the connection is captured, or the positions
+                            are not known */
     uint32_t unannounced; /* circular list of WRITE packets that no CDC message has announced yet:
                              slab number (smcr_slab_entry()) of its tail; 0: none */
     smcr_stream_announcement_t *unread; /* announcements of data that the reader has not read yet:
@@ -185,11 +188,18 @@ bool smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_
  * that the packet carries. */
 smcr_stream_range_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
 
-/* Finds the position that is `before` bytes before the producer cursor `prod`. Returns false in two
- * cases: 1. the size of the ring is not known; 2. the cursor is in the eyecatcher, or less than
- * `before` bytes after the start of the stream. */
+/* Finds the position that is `before` bytes before the producer cursor `prod`, a recent one: less
+ * than 32,768 rounds from the last cursor that has announced data. The positions of the stream are
+ * known. Returns false in two cases: 1. the size of the ring is not known; 2. the cursor is in the
+ * eyecatcher, or less than `before` bytes after the start of the stream. */
 bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
                                  uint64_t *position);
+
+/* As smcr_stream_position_before(), but for a cursor that came before the positions of the stream
+ * were known. Returns false also if the wrap count has begun anew in between: the position is not
+ * known then. */
+bool smcr_stream_position_before_start(const smcr_stream_t *stream, smcr_cursor_t prod,
+                                       uint32_t before, uint64_t *position);
 
 /* Starts the stream of a connection that began before the capture. A host has reported its element,
  * `ring`, and the cursors up to which the stream was written and read. If the positions are known

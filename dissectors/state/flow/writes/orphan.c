@@ -182,9 +182,21 @@ take_orphan_of(smcr_qp_t *qp, const smcr_write_t *write)
     return NULL;
 }
 
+/* Keeps the bytes of the orphan with its request, or frees them if dissectors do not need them: the
+ * arriving packet has the same PSN, and so the same bytes. If the receiver has not accepted the
+ * packet so far, its bytes stay as they are (deferred.c). `then`: the orphan, as it arrived. */
+static void
+keep_bytes(const smcr_arrival_t *arrival, const smcr_arrival_t *then, smcr_write_t *write,
+           const smcr_orphan_write_t *orphan)
+{
+    if (orphan->psn == arrival->psn)
+        smcr_held_drop(arrival->state, orphan->write_location);
+    else if (orphan->psn < arrival->qp->traffic.flow.expected_psn)
+        smcr_write_buffer_payload(then, write);
+}
+
 /* Each orphan gets the place that it would have if the first packet of its request had come before
- * it. Bytes of an orphan do not go to dissectors if the receiver has not accepted them, or if the
- * arriving packet has the same PSN, so it has the same bytes. */
+ * it. */
 void
 smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
@@ -199,8 +211,7 @@ smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_place_late_set_conn(late, gone.conn ? gone.conn : late->conn);
         late->link = qp->link;
         late->sender = !qp->side;
-        if (orphan->psn < qp->traffic.flow.expected_psn && orphan->psn != arrival->psn)
-            smcr_write_buffer_payload(&then, write);
+        keep_bytes(arrival, &then, write, orphan);
         wmem_free(arrival->state->scope, orphan);
     }
     smcr_write_hand_on_payload(arrival, write);
@@ -240,8 +251,9 @@ find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
         const smcr_orphan_write_t *orphan = wmem_list_frame_data(at);
         uint8_t opcode = orphan->headers.opcode;
         bool last = opcode == SMCR_RC_WRITE_LAST || opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
-        if (orphan->psn >= psn) /* the packet came after the message, or a later packet with its PSN
-                                   has been counted */
+        if (first && orphan->psn == psn) /* a later packet with this PSN has been counted */
+            first = at;
+        if (orphan->psn >= psn) /* likewise, or the packet came after the message */
             continue;
         if (orphan->write_location->index) /* the RMB is known, so the first packet is captured */
             break;
@@ -276,7 +288,7 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_write_t *orphan, s
 
 /* Gives places to all orphans from the list entry `at` up to the CDC message, and removes them from
  * the orphans. `position`: position of the first of these orphans in the stream. Of two orphans
- * with the same PSN only the later one gets a place. */
+ * with the same PSN only the later one gets a place; the held bytes of the other one are freed. */
 static void
 place_headless_request(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
                        uint64_t position, wmem_list_frame_t *at)
@@ -291,6 +303,8 @@ place_headless_request(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_st
         if (!following || following->psn != orphan->psn) {
             place_orphan(arrival, orphan, conn, stream, position);
             position += orphan->write_location->length;
+        } else {
+            smcr_held_drop(arrival->state, orphan->write_location);
         }
         wmem_list_remove_frame(qp->writes_without_first, at);
         wmem_free(arrival->state->scope, orphan);

@@ -665,7 +665,8 @@ smcr_write_buffer_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
     uint32_t within = (uint32_t)(arrival->psn - write->first_psn) * write->packet_length;
 
     if (write->likely_conn || write->conn)
-        smcr_held_insert(&write->buffered_payload, smcr_held_new(arrival, within));
+        smcr_held_insert(arrival->state, &write->buffered_payload,
+                         smcr_held_new(arrival, within));
 }
 
 /* ---- facts that are learned later ---- */
