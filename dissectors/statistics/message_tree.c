@@ -1,7 +1,7 @@
 /* The stats tree of messages. It counts each packet of SMC-R, and each CLC message, once:
  * - CLC, LLC, CDC, RDMA-CM: messages, by type; below the type by version, direction and outcome. A
  *   retransmission counts only under "Retransmitted", a duplicate only under "Duplicate, made by
- *   the network". But a duplicate of a message of RDMA-CM counts as one more message.
+ *   the network".
  * - RDMA WRITE: packets, by first packet of a request and further packet of a request.
  *   Retransmissions and duplicates count in the same way as for messages.
  * - Acknowledgement, CNP: all packets, including retransmissions and duplicates
@@ -40,6 +40,9 @@ count_aspect(node_t parent, const char *aspect, const char *value)
     count_node(count_node(parent, aspect), value);
 }
 
+#define RETRANSMITTED "Retransmitted"
+#define DUPLICATE "Duplicate, made by the network"
+
 /* Returns the name of a code. All unknown codes above 255 share one name. This limits the number of
  * child nodes, whatever codes peers send: Wireshark searches the children of a node one by one. */
 static const char *
@@ -71,8 +74,8 @@ count_class(node_t top, const char *name, const smcr_record_t *record, bool *aga
 
     *again = record->order == SMCR_FLOW_IS_RETRANSMISSION || record->order == SMCR_FLOW_IS_COPY;
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION)
-        return count_node(node, "Retransmitted");
-    return *again ? count_node(node, "Duplicate, made by the network") : node;
+        return count_node(node, RETRANSMITTED);
+    return *again ? count_node(node, DUPLICATE) : node;
 }
 
 /* ---- CLC ---- */
@@ -320,8 +323,8 @@ count_cm(node_t top, const smcr_record_cm_t *note)
     node_t class = count_node(top, "RDMA-CM");
     const char *name = name_of(top, note->attribute, smcr_values_cm_attributes);
 
-    if (note->retransmission_of) {
-        count_node(count_node(class, "Retransmitted"), name);
+    if (note->retransmission_of || note->is_copy) {
+        count_aspect(class, note->is_copy ? DUPLICATE : RETRANSMITTED, name);
         return;
     }
     node_t node = count_node(class, name);

@@ -707,8 +707,16 @@ def in_short(report):
     }
 
 
+def rdma_cm_messages(tshark, path):
+    """(packets, messages that came twice) of RDMA-CM, as the tree of messages counts them."""
+    lines = tshark.show(path, *ROCE, "-q", "-z", "smcr,tree").split("RDMA-CM")[1].splitlines()
+    copies = [line.split()[5] for line in lines if line.split()[:2] == ["Duplicate,", "made"]]
+    return int(lines[0].split()[0]), sum(map(int, copies))
+
+
 def test_a_mirror_of_both_sides_of_a_switch(tshark, scratch):
-    """A mark counts once for a packet, and a CNP once; RDMA-CM retransmits no message."""
+    """A mark counts once for a packet, and a CNP once; RDMA-CM retransmits no message, and a
+    message counts once."""
     calm = ("--disable-protocol", "rpcordma")
     once = parse(print_json(tshark, MIRRORED, TWO, options=ROCE))
     assert sum(in_short(once)["marks"]) == 112 and sum(in_short(once)["cnps"]) == 80
@@ -718,6 +726,8 @@ def test_a_mirror_of_both_sides_of_a_switch(tshark, scratch):
         wrpcap(str(path), packets, nano=True)
         found = parse(print_json(tshark, path, TWO, options=ROCE))
         assert in_short(found) == in_short(once), way
+        messages, copies = rdma_cm_messages(tshark, path)
+        assert copies and messages == 2 * copies, way
         marked = sum(IP in each and each[IP].tos & 3 == 3 for each in packets)
         frames_of = [each["count"] for each in found["findings"] if each["kind"] == "congestion"]
         assert frames_of == [marked + 160] and marked in (112, 224)

@@ -447,6 +447,7 @@ test_copies(void)
         smcr_when_t when = {i + 1, packets[i].time};
         smcr_cm_verdict_t verdict = take_at(cm, when, routes[AB], &fields, true);
         g_assert_cmpuint(verdict.retransmission_of, ==, packets[i].of);
+        g_assert_cmpint(verdict.is_copy, ==, i && !packets[i].of);
         g_assert_cmpint(verdict.states[0], ==, REQ_SENT);
         g_assert_false(verdict.unexpected_sent || verdict.unexpected_received);
     }

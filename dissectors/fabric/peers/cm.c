@@ -547,7 +547,8 @@ take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
 
     conn_of(end)->last[end->side] = now;
     if (first->frame && first->digest == message->digest) {
-        if (now >= last && now - last < TIMER_LEAST)
+        verdict->is_copy = now >= last && now - last < TIMER_LEAST;
+        if (verdict->is_copy)
             return;
         verdict->retransmission_of = first->frame;
         move_ends_again(end, other, sending);
