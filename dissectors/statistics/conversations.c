@@ -5,10 +5,10 @@
  * other.
  *
  * Endpoints have a row for each host, which counts the packets of its connections. They also have a
- * row for each link, which counts all packets on the link. In the row of a link, "Sent" counts the
+ * row for each link, which counts all frames on the link. In the row of a link, "Sent" counts the
  * packets from the client of its link group or, if the client is not known, from side 0.
  *
- * A frame counts once for each connection, and a byte once for each position of the stream.
+ * A frame counts once for each connection and each link, and a byte once for each position of the stream.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -107,16 +107,16 @@ smcr_conversation_find_row(smcr_statistics_memory_t *kept, const smcr_conn_t *co
     return row;
 }
 
-/* Returns the name of the link's row in the table. */
-static const address *
-link_name(smcr_statistics_memory_t *kept, const smcr_link_t *link)
+/* Returns the link's row in the table. */
+static smcr_conversation_link_t *
+find_link_row(smcr_statistics_memory_t *kept, const smcr_link_t *link)
 {
     smcr_conversation_rows_t *rows = kept->data;
-    address *name = kept_of(kept, &rows->links, link, sizeof *name);
+    smcr_conversation_link_t *row = kept_of(kept, &rows->links, link, sizeof *row);
 
-    if (!name->data)
-        set_text(name, smcr_show_name_of_link(kept->scope, link));
-    return name;
+    if (!row->name.data)
+        set_text(&row->name, smcr_show_name_of_link(kept->scope, link));
+    return row;
 }
 
 /* ---- bytes ---- */
@@ -361,8 +361,10 @@ count_for_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, co
             add_amount(&amount, add_endpoint, &share.row->host[role], role == share.sender);
     if (!packet->roce || !record->link)
         return share.row ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
-    amount.frames = 1;
-    add_amount(&amount, add_endpoint, link_name(kept, record->link),
+    smcr_conversation_link_t *link = find_link_row(kept, record->link);
+    amount.frames = link->last_frame != pinfo->num;
+    link->last_frame = pinfo->num;
+    add_amount(&amount, add_endpoint, &link->name,
         record->sender == smcr_lgr_client_side(record->link->lgr));
     return TAP_PACKET_REDRAW;
 }

@@ -53,10 +53,16 @@ typedef struct {
                                                          Index: role of the sender */
 } smcr_conversation_row_t;
 
+/* The row of a link, in a table of endpoints. */
+typedef struct {
+    address name;        /* name of the link */
+    uint32_t last_frame; /* number of the last frame that was counted; 0: none */
+} smcr_conversation_link_t;
+
 /* The rows of a table. The `data` of a table's memory begins with this struct. */
 typedef struct {
     wmem_map_t *rows;  /* rows of connections: smcr_conn_t -> smcr_conversation_row_t */
-    wmem_map_t *links; /* smcr_link_t -> address, the name of the link */
+    wmem_map_t *links; /* rows of links: smcr_link_t -> smcr_conversation_link_t */
 } smcr_conversation_rows_t;
 
 /* The frames and bytes that a packet adds to the row of its connection. */

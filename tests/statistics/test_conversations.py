@@ -11,6 +11,8 @@ import pytest
 import sharkd
 import traffic
 from bed import TOP
+from scapy.packet import Raw
+from scapy.utils import rdpcap, wrpcap
 from report_runs import CALM, MALFORMED, PATHS, REAL, TWO, copy_of, parse, print_json, report
 from sharkd_tables import (
     HOST,
@@ -267,6 +269,31 @@ def test_tables_of_one_file_after_the_other(tshark):
     ask = request("conv:SMC-R", "endpt:SMC-R")
     answers = ask_all(tshark, [first, ask, ask, other, ask, first, ask])
     assert answers[1] == answers[2] == answers[6] != answers[4]
+
+
+def in_aggregates(packets):
+    """RoCE packets as a wireless station sends them: two in a frame (IEEE 802.11, 9.3.2.2)."""
+    waiting = []
+    for packet in packets:
+        inner = b"\xaa\xaa\x03\0\0\0" + packet[12:]
+        waiting.append(packet[:12] + len(inner).to_bytes(2, "big") + inner)
+        if len(waiting) == 2:
+            first = waiting[0] + bytes(-len(waiting[0]) % 4)
+            yield b"\x88\0\0\0" + bytes(20) + b"\x80\0" + first + waiting[1]
+            waiting = []
+
+
+def test_frames_with_two_packets(tshark, scratch):
+    """A frame counts once for a link, as it does for a connection."""
+    packets = [bytes(each) for each in rdpcap(str(PATHS["6.1-v2-a-first-contact-ipv4"]))]
+    roce = [each for each in packets if each[36:38] == (4791).to_bytes(2, "big")]
+    path = scratch / "aggregates.pcap"
+    wrpcap(str(path), [Raw(each) for each in in_aggregates(roce)], linktype=105)
+    rows = [row for row in taps(tshark, path, "endpt:SMC-R")[0]["hosts"]]
+    links = [row for row in rows if row["host"].startswith("link")]
+    frames = frames_of_filters(tshark, path, ["smcr.link.index"])[0]
+    assert len(roce) > len(frames) > 5 and len(links) == 1
+    assert sum(row["txf"] + row["rxf"] for row in links) == len(frames)
 
 
 def test_quoted_packets_do_not_count(tshark):
