@@ -11,6 +11,8 @@
  *   pause of the traffic, it is out of order, too: one of the 32 frames has about its time.
  * - Interfaces of one host have one clock. So if a correction that another interface has found fits
  *   an interface, too, the interface takes it.
+ * - An interface without frames from which the state learns shows no step itself. It takes the
+ *   steps of other interfaces that go back from a later time than its own.
  * - A later frame may jump forward again, to the time before the step or after it, by half of the
  *   step or more. Then the frames between were out of order in the file, and the correction ends.
  *
@@ -44,8 +46,9 @@ typedef struct {
 
 /* The newest frames of an interface from which the state has learned. */
 typedef struct {
+    uint32_t first; /* number of the first frame; 0: none so far */
     uint32_t frame; /* number of the newest frame; 0: none so far */
-    uint64_t time;  /* its time stamp, nanoseconds */
+    uint64_t time;  /* time stamp of the newest frame, nanoseconds */
     uint64_t recent[RECENT_FRAMES]; /* time stamps of the newest frames, nanoseconds; a circular
                                        list */
     uint64_t count; /* number of frames so far */
@@ -72,9 +75,8 @@ smcr_capture_interface(const packet_info *pinfo)
     return named ? pinfo->rec->rec_header.packet_header.interface_id : 0;
 }
 
-/* Returns the time stamp of the frame, nanoseconds since 1970; 0 for times before. */
-static uint64_t
-stamp_of(const packet_info *pinfo)
+uint64_t
+smcr_capture_stamp(const packet_info *pinfo)
 {
     uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
 
@@ -170,8 +172,17 @@ is_after(const step_t *step, uint32_t frame, uint64_t now)
     return frame >= step->frame || (is_between && now + LEAST_STEP <= step->last_time);
 }
 
-/* Whether the frame is from the time after a step that another interface has shown: the interface
- * of the frame has no frames from which the state learns, which would show the step. */
+/* Whether the state has learned from a frame of the interface before the step. If the clock of the
+ * interface was set back, too, its own frames show the step. */
+static bool
+learned_before(uint32_t interface, const step_t *step)
+{
+    uint32_t first = interface < INTERFACES_MOST ? clocks.newest[interface].first : 0;
+
+    return first && first < step->frame;
+}
+
+/* Whether the frame is from the time after a step that another interface has shown. */
 static bool
 is_after_step_elsewhere(const step_t *step, uint32_t frame, uint64_t now)
 {
@@ -184,12 +195,13 @@ smcr_when_t
 smcr_capture_learn_when(const packet_info *pinfo)
 {
     uint32_t interface = smcr_capture_interface(pinfo), frame = pinfo->num;
-    uint64_t now = stamp_of(pinfo);
+    uint64_t now = smcr_capture_stamp(pinfo);
     bool is_newer = interface < INTERFACES_MOST && frame > clocks.newest[interface].frame;
 
     if (is_newer && pinfo->fd->has_ts) {
         newest_t *newest = &clocks.newest[interface];
         note_step(interface, frame, now);
+        newest->first = newest->first ? newest->first : frame;
         newest->frame = frame;
         newest->time = now;
         newest->recent[newest->count++ % RECENT_FRAMES] = now;
@@ -197,13 +209,14 @@ smcr_capture_learn_when(const packet_info *pinfo)
     return smcr_capture_when(pinfo);
 }
 
-/* Later steps come first. A step of another interface counts only if no step of the own interface
- * does, and if the clock was set back there. */
+/* Later steps come first. A step of another interface counts only under three conditions: 1. no
+ * step of the own interface does; 2. the clock was set back there; 3. the state has learned from no
+ * frame of the own interface before the step: two hosts may have two clocks. */
 smcr_when_t
 smcr_capture_when(const packet_info *pinfo)
 {
     uint32_t interface = smcr_capture_interface(pinfo), frame = pinfo->num;
-    uint64_t now = stamp_of(pinfo);
+    uint64_t now = smcr_capture_stamp(pinfo);
 
     if (!pinfo->fd->has_ts)
         return (smcr_when_t){frame, now};
@@ -214,19 +227,10 @@ smcr_capture_when(const packet_info *pinfo)
     }
     for (unsigned i = clocks.count; i-- > 0;) {
         const step_t *step = &clocks.steps[i];
-        if (is_after_step_elsewhere(step, frame, now))
+        if (!learned_before(interface, step) && is_after_step_elsewhere(step, frame, now))
             return (smcr_when_t){frame, now + step->ahead};
     }
     return (smcr_when_t){frame, now};
-}
-
-uint64_t
-smcr_capture_stamp(smcr_when_t when)
-{
-    for (unsigned i = clocks.count; i-- > 0;)
-        if (clocks.steps[i].frame <= when.frame)
-            return when.time - MIN(when.time, clocks.steps[i].ahead);
-    return when.time;
 }
 
 uint64_t

@@ -357,7 +357,7 @@ smcr_payload_dissect_fresh(const smcr_payload_target_t *target, const smcr_paylo
         bytes.has_dissector = smcr_policy_has_dissector(pinfo, record->conn, flow->ends) ||
                               claim_by_first_bytes(pinfo, fresh->data, flow->ends, sender);
         flow->last_frame = pinfo->num;
-        flow->last_time = bytes.time;
+        flow->last_stamp = smcr_capture_stamp(pinfo);
     }
     smcr_policy_ask_t ask = smcr_policy_decide_asking(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);

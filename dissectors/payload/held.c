@@ -54,6 +54,7 @@ smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_
     smcr_held_t *held = smcr_place_rare(record->write_location)->buffered_payload;
     held->raw_offset = (uint32_t)tvb_raw_offset(data);
     held->layer = pinfo->curr_layer_num;
+    held->stamp = smcr_capture_stamp(pinfo);
     smcr_held_fill(smcr_capture_learn(pinfo), held, tvb_get_ptr(data, 0, (int)length), length);
 }
 
@@ -172,10 +173,10 @@ static struct smcr_payload_own_frame *
 new_own_frame(const packet_info *pinfo, const smcr_record_t *record, smcr_held_t *held)
 {
     if (!follows_later_frame(record, held))
-        return smcr_payload_new_own_frame(pinfo, held->frame, held->time);
+        return smcr_payload_new_own_frame(pinfo, held->frame, held->stamp);
     struct smcr_payload_flow *flow = flow_of(record);
     smcr_payload_add_guest(flow, held);
-    return smcr_payload_new_own_frame(pinfo, flow->last_frame, flow->last_time);
+    return smcr_payload_new_own_frame(pinfo, flow->last_frame, flow->last_stamp);
 }
 
 /* Returns the bytes of a held packet in a new buffer, at the same offset as in their frame, because
@@ -232,7 +233,7 @@ note_last_frame(const handing_t *handing, const smcr_record_t *record)
         return;
     struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
     flow->last_frame = pinfo->num;
-    flow->last_time = smcr_capture_when(pinfo).time;
+    flow->last_stamp = smcr_capture_stamp(pinfo);
 }
 
 /* Whether this frame shows the bytes of a held packet. Two conditions hold: 1. the packet of this

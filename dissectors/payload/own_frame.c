@@ -26,12 +26,11 @@ free_stand_in(wmem_allocator_t *allocator, wmem_cb_event_t event, void *own)
 /* Dissectors of the held bytes get this stand-in for `pinfo->fd`, so it needs the members that they
  * read: number, time, precision and `visited`. It lives as long as the file. */
 struct smcr_payload_own_frame *
-smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number, uint64_t time)
+smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number, uint64_t stamp)
 {
     struct smcr_payload_own_frame *own = wmem_new0(wmem_file_scope(),
                                                    struct smcr_payload_own_frame);
     frame_data *frame = &own->frame;
-    uint64_t stamp = smcr_capture_stamp((smcr_when_t){number, time});
 
     frame->num = number;
     frame->visited = true; /* smcr_payload_enter_frame() clears `visited` while dissectors get the

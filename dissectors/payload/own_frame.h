@@ -32,9 +32,10 @@ typedef struct {
 } smcr_payload_outer_frame_t;
 
 /* First pass: makes the stand-in for an earlier frame. `pinfo`: the later frame. `number`: number
- * of the earlier frame. `time`: time of the earlier frame, nanoseconds since 1970. */
+ * of the earlier frame. `stamp`: time stamp of the earlier frame in the file, nanoseconds since
+ * 1970. */
 struct smcr_payload_own_frame *smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number,
-                                                          uint64_t time);
+                                                          uint64_t stamp);
 
 /* First pass: makes `pinfo` describe the frame held->own_frame, until smcr_payload_leave_frame() is
  * called. Columns cannot be written until then. `*outer` is set to the replaced members. */

@@ -17,7 +17,7 @@ struct smcr_payload_flow {
     wmem_tree_t *messages; /* messages of several packets, by sequence number: the member
                               `multisegment_pdus` of Wireshark's tcp_flow_t; NULL: none so far */
     uint32_t last_frame; /* last frame in which dissectors have got bytes; 0: none yet */
-    uint64_t last_time;  /* time of `last_frame`, nanoseconds since 1970 */
+    uint64_t last_stamp; /* time stamp of `last_frame` in the file, nanoseconds since 1970 */
     wmem_map_t *guests;  /* frame number -> array of smcr_held_t *: packets of earlier frames whose
                             bytes come in the stream after the bytes of this frame, and are shown in
                             this frame; NULL: none */

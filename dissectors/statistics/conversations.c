@@ -8,7 +8,8 @@
  * row for each link, which counts all frames on the link. In the row of a link, "Sent" counts the
  * packets from the client of its link group or, if the client is not known, from side 0.
  *
- * A frame counts once for each connection and each link, and a byte once for each position of the stream.
+ * A frame counts once for each connection and each link, and a byte once for each position of the
+ * stream.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -361,10 +362,10 @@ count_for_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, co
             add_amount(&amount, add_endpoint, &share.row->host[role], role == share.sender);
     if (!packet->roce || !record->link)
         return share.row ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
-    smcr_conversation_link_t *link = find_link_row(kept, record->link);
-    amount.frames = link->last_frame != pinfo->num;
-    link->last_frame = pinfo->num;
-    add_amount(&amount, add_endpoint, &link->name,
+    smcr_conversation_link_t *row = find_link_row(kept, record->link);
+    amount.frames = row->last_frame != pinfo->num;
+    row->last_frame = pinfo->num;
+    add_amount(&amount, add_endpoint, &row->name,
         record->sender == smcr_lgr_client_side(record->link->lgr));
     return TAP_PACKET_REDRAW;
 }

@@ -4,10 +4,12 @@ loss, too. Stock Wireshark on the TCP capture is the truth.
 """
 
 import collections
+import json
 import os
 import re
 import xml.etree.ElementTree as xml
 
+import alterations
 import lossy
 import pcapng
 import programs
@@ -211,6 +213,37 @@ UNCONFIRMED = {
 }
 
 
+def beside_other_clock(frames):
+    """(frames, interface): what another interface captures of other hosts, after three of the
+    frames. Its clock is an hour ahead, and is then set right."""
+    hour = 3600 * alterations.UNIT
+    _, others = pcapng.read(TOP / "captures" / "real" / "6.1-v1-b-first-contact-ipv6.pcapng")
+    half, first = len(others) // 2, pcapng.time(frames[0])
+    begun = pcapng.time(others[half])
+    moved = [
+        pcapng.of_interface(
+            pcapng.at_time(each, pcapng.time(each) - begun + first + (hour if at < half else 0)), 1
+        )
+        for at, each in enumerate(others)
+    ]
+    others = [each._replace(number=None) for each in moved]
+    return [*frames[:3], *others, *frames[3:]], pcapng.interface(1)
+
+
+def written(path, head, frames):
+    pcapng.write(path, head, frames)
+    path.chmod(0o644)
+    return path
+
+
+def told_of_times(tshark, path):
+    """({begin and end of each connection}, kinds of findings)"""
+    report = json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))
+    return {(each["first_time"], each["last_time"]) for each in report["connections"]}, {
+        each["kind"] for each in report["findings"]
+    }
+
+
 @pytest.mark.parametrize("name", UNCONFIRMED)
 def test_a_frame_shows_the_bytes_that_it_carries(tshark, scratch, name):
     """Whichever later frame confirms them: that one shows nothing of the application, and each
@@ -220,10 +253,15 @@ def test_a_frame_shows_the_bytes_that_it_carries(tshark, scratch, name):
     head, frames = pcapng.read(whole)
     truth = carried(tshark, tshark.bed.root / whole.relative_to(TOP), range(1, len(frames) + 1))
     for gone in UNCONFIRMED[name]:
-        path = scratch / f"{gone}.pcapng"
         left = [frame for frame in frames if frame.number not in gone]
-        pcapng.write(path, head, left)
-        path.chmod(0o644)
+        path = written(scratch / f"{gone}.pcapng", head, left)
+        among, interface = beside_other_clock(left)
+        other = written(scratch / f"{gone}-clock.pcapng", head + interface, among)
+        shown = carried(tshark, other, [frame.number for frame in among])
+        shown.pop(None, None)
+        assert shown == carried(tshark, path, [frame.number for frame in left]), gone
+        times, findings = told_of_times(tshark, other)
+        assert "clock_step" in findings and times > told_of_times(tshark, path)[0], gone
         assert tshark.frames(path, "smcr.write.data_in", two_pass=True), gone
         confirming = tshark.fields(
             path, "frame.protocols", where="smcr.data_of && !smcr.write", two_pass=True

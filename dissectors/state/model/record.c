@@ -625,7 +625,6 @@ smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
 
     held->write_location = place;
     held->frame = arrival->when.frame;
-    held->time = arrival->when.time;
     held->offset_in_request = within;
     return held;
 }

@@ -714,7 +714,8 @@ struct smcr_held {
     smcr_place_t *write_location; /* place in the RMB element and in the stream to which the packet
                                      writes */
     uint32_t frame;       /* frame of the packet */
-    uint64_t time;        /* time of the frame, nanoseconds since 1970 */
+    uint64_t stamp;       /* time stamp of the frame in the file, nanoseconds since 1970; set with
+                             `bytes` */
     uint32_t raw_offset;  /* offset of the bytes in the buffer that holds them in the frame; set
                              with `bytes` */
     uint8_t layer;        /* number of Wireshark's protocol layers in the frame up to the packet;
