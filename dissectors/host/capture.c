@@ -124,9 +124,9 @@ smcr_capture_compares_all_tcp(void)
     return smcr_preferences.points && strcmp(smcr_preferences.points, "all") == 0;
 }
 
-/* Makes the capture points, unless the preference `points` turns them off. Called in the first
- * pass, as soon as the file is known to have more than one. */
-static void
+/* Makes the capture points. Called in the first pass, when the file is known to have more than one.
+ * Returns false, and makes none, if the preference `points` turns them off. */
+static bool
 begin_points(void)
 {
     const char *wish = smcr_preferences.points ? smcr_preferences.points : "";
@@ -134,12 +134,13 @@ begin_points(void)
     uint32_t list[SMCR_POINTS_MOST];
 
     if (strcmp(wish, "off") == 0)
-        return;
+        return false;
     uint32_t count = is_auto ? 0 : read_points(wish, list);
     smcr_points_t *points = smcr_points_new(wmem_file_scope(), list, count);
     if (smcr_capture_compares_all_tcp())
         smcr_points_take_plain(points);
     smcr_state_set_points(capture.state, points);
+    return true;
 }
 
 bool
@@ -151,20 +152,17 @@ smcr_capture_is_quoted(const packet_info *pinfo)
            (is_first_pass && smcr_state_is_beyond(capture.state, pinfo->num));
 }
 
-/* First pass only. Names of interfaces are noted as soon as there are several points, since reports
- * name points by them. */
+/* First pass only. Notes the interface of the frame; where the file has capture points, also the
+ * name of the interface, since reports name points by it. */
 smcr_state_t *
 smcr_capture_learn(const packet_info *pinfo)
 {
-
     ws_assert(!pinfo->fd->visited);
     if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
         return capture.state; /* a netlink message has no interface to note: it is not captured on a
                                  network interface */
     smcr_state_set_interface(capture.state, smcr_capture_interface(pinfo));
-    if (!smcr_state_points(capture.state) && has_several_points(pinfo))
-        begin_points();
-    if (smcr_state_points(capture.state))
+    if (smcr_state_points(capture.state) || (has_several_points(pinfo) && begin_points()))
         smcr_capture_note_name(pinfo);
     return capture.state;
 }

@@ -29,66 +29,78 @@ is_first_pass(const packet_info *pinfo)
 
 /* ---- whether a segment is damaged ---- */
 
+/* A segment in the first pass, whose checksums are checked and counted. */
+typedef struct {
+    packet_info *pinfo;
+    smcr_state_t *state;
+    uint32_t interface;          /* interface of the frame, as the capture numbers interfaces */
+    smcr_host_checksums_t found; /* results of its checksums */
+    smcr_tcp_carried_t contents; /* what it carries */
+} checked_t;
+
 /* Counts a checksum. Returns whether it is wrong, and most checksums of the sender are right. */
 static bool
-count_checksum(const packet_info *pinfo, const smcr_sender_t *sender, smcr_host_checksum_t found)
+count_checksum(const checked_t *segment, const smcr_sender_t *sender, smcr_host_checksum_t found)
 {
-    smcr_state_t *state = smcr_capture_learn(pinfo);
+    bool is_right = found == SMCR_HOST_CHECKSUM_RIGHT;
 
     if (found == SMCR_HOST_CHECKSUM_UNKNOWN)
         return false;
-    smcr_senders_count_checksum(state, sender, found == SMCR_HOST_CHECKSUM_RIGHT, pinfo->num);
-    return found == SMCR_HOST_CHECKSUM_WRONG && smcr_senders_mean_damage(state, sender);
+    smcr_senders_count_checksum(segment->state, sender, is_right, segment->pinfo->num);
+    return !is_right && smcr_senders_mean_damage(segment->state, sender);
 }
 
-/* The checksums of all senders at the interface of the frame, of one kind. */
+/* The checksums of all senders at an interface, of one kind. */
 static smcr_sender_t
-all_senders(const packet_info *pinfo, smcr_sender_checksum_t checksum)
+all_senders(uint32_t interface, smcr_sender_checksum_t checksum)
 {
-    return (smcr_sender_t){.interface = smcr_capture_interface(pinfo), .checksum = checksum};
+    return (smcr_sender_t){.interface = interface, .checksum = checksum};
 }
 
-/* The checksums of TCP of the segment's sender. */
+/* The checksums of TCP of the segment's sender, at an interface. */
 static smcr_sender_t
-sender_of(const packet_info *pinfo)
+sender_of(const packet_info *pinfo, uint32_t interface)
 {
-    smcr_sender_t sender = all_senders(pinfo, SMCR_SENDER_TCP);
+    smcr_sender_t sender = all_senders(interface, SMCR_SENDER_TCP);
 
     smcr_endpoint_gid(&pinfo->src, sender.address);
     return sender;
 }
 
-/* Whether the checksums of CLC messages mean nothing. Counts that of this segment, `found`. */
+/* Whether the checksums of TCP in segments with CLC messages mean nothing. Counts that of this
+ * segment. */
 static bool
-are_messages_rewritten(const packet_info *pinfo, smcr_host_checksum_t found)
+are_messages_rewritten(const checked_t *segment)
 {
-    smcr_sender_t all = all_senders(pinfo, SMCR_SENDER_CLC);
+    smcr_sender_t all = all_senders(segment->interface, SMCR_SENDER_CLC);
 
-    count_checksum(pinfo, &all, found);
-    return smcr_senders_mean_nothing(smcr_capture_state(), &all);
+    count_checksum(segment, &all, segment->found.tcp);
+    return smcr_senders_mean_nothing(segment->state, &all);
 }
 
 /* Whether a segment with a wrong checksum has an address that may be wrong itself: nothing else is
  * known of its sender, and its connection is not known either. */
 static bool
-has_doubtful_sender(packet_info *pinfo, const smcr_sender_t *sender)
+has_doubtful_sender(const checked_t *segment, const smcr_sender_t *sender)
 {
-    return smcr_senders_are_new(smcr_capture_state(), sender) && !smcr_handshake_find_conn(pinfo);
+    return smcr_senders_are_new(segment->state, sender) &&
+           !smcr_handshake_find_conn(segment->pinfo);
 }
 
 /* Checks and counts the checksum of TCP. A client sends its SYN before anything else, so a new
  * sender is no reason to doubt it. Returns whether the segment is damaged. */
 static bool
-check_tcp(packet_info *pinfo, smcr_host_checksum_t found, smcr_tcp_carried_t carried)
+check_tcp(const checked_t *segment)
 {
-    smcr_sender_t sender = sender_of(pinfo), all = all_senders(pinfo, SMCR_SENDER_TCP);
-    bool is_wrong = count_checksum(pinfo, &sender, found);
-    bool is_wrong_for_all = count_checksum(pinfo, &all, found);
+    smcr_sender_t sender = sender_of(segment->pinfo, segment->interface);
+    smcr_sender_t all = all_senders(segment->interface, SMCR_SENDER_TCP);
+    bool is_wrong = count_checksum(segment, &sender, segment->found.tcp);
+    bool is_wrong_for_all = count_checksum(segment, &all, segment->found.tcp);
 
-    if (carried == SMCR_TCP_CLC && are_messages_rewritten(pinfo, found))
+    if (segment->contents == SMCR_TCP_CLC && are_messages_rewritten(segment))
         return false;
-    return is_wrong || (carried != SMCR_TCP_SYN && is_wrong_for_all &&
-                        has_doubtful_sender(pinfo, &sender));
+    return is_wrong || (segment->contents != SMCR_TCP_SYN && is_wrong_for_all &&
+                        has_doubtful_sender(segment, &sender));
 }
 
 /* Checks and counts the checksums of the segment. The addresses of a packet with a wrong IP header
@@ -96,10 +108,12 @@ check_tcp(packet_info *pinfo, smcr_host_checksum_t found, smcr_tcp_carried_t car
 static bool
 check_segment(packet_info *pinfo, smcr_tcp_carried_t carried)
 {
-    smcr_host_checksums_t found = smcr_host_tcp_checksums(pinfo);
-    smcr_sender_t all = all_senders(pinfo, SMCR_SENDER_IP);
+    checked_t segment = {.pinfo = pinfo, .state = smcr_capture_learn(pinfo),
+                         .interface = smcr_capture_interface(pinfo),
+                         .found = smcr_host_tcp_checksums(pinfo), .contents = carried};
+    smcr_sender_t all = all_senders(segment.interface, SMCR_SENDER_IP);
 
-    return count_checksum(pinfo, &all, found.ip) || check_tcp(pinfo, found.tcp, carried);
+    return count_checksum(&segment, &all, segment.found.ip) || check_tcp(&segment);
 }
 
 /* The result is kept with the frame if the segment is damaged. Within the first pass it is also
@@ -137,7 +151,9 @@ bool
 smcr_tcp_may_be_damaged(const packet_info *pinfo)
 {
     smcr_host_checksums_t found = smcr_host_tcp_checksums(pinfo);
-    smcr_sender_t all = all_senders(pinfo, SMCR_SENDER_IP), sender = sender_of(pinfo);
+    uint32_t interface = smcr_capture_interface(pinfo);
+    smcr_sender_t all = all_senders(interface, SMCR_SENDER_IP);
+    smcr_sender_t sender = sender_of(pinfo, interface);
 
     return may_mean_damage(&all, found.ip) || may_mean_damage(&sender, found.tcp);
 }
