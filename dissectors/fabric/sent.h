@@ -42,7 +42,8 @@ smcr_ack_hold(smcr_ack_t *ack)
 }
 
 /* Notes that a packet with this acknowledgement is not kept any more. Returns true if no other
- * packet has the acknowledgement: the caller then frees it. */
+ * packet has the acknowledgement: the caller then frees it. Always false if so many packets had it
+ * that they were not counted (SMCR_ACK_STAYS). */
 static inline bool
 smcr_ack_let_go(const smcr_ack_t *ack)
 {

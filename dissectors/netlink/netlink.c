@@ -372,9 +372,9 @@ show_in_columns(packet_info *pinfo, const shown_t *shown, const char *text)
     col_add_str(pinfo->cinfo, COL_INFO, text);
 }
 
-/* Ends the dissection of a message: writes its summary `text`, lets the state learn from the
- * message, and shows what the state knows about its contents. `tvb` begins with its nlmsghdr.
- * Returns the bytes used. */
+/* Ends the dissection of a message: writes its summary `text`, lets the state learn from a message
+ * that reports something (not SMCR_TOLD_DONE), and shows what the state knows about its contents.
+ * `tvb` begins with its nlmsghdr. Returns the bytes used. */
 static int
 finish_message(walk_t *walk, tvbuff_t *tvb, const char *text)
 {

@@ -8,8 +8,8 @@
 
 #include "clocks.h"
 
-/* Highest drift that is searched. The oscillators of hosts differ less from their nominal
- * frequency. */
+/* Highest drift between two clocks that is searched, in seconds per second. The oscillators of
+ * hosts differ less from their nominal frequency. */
 #define DRIFT_MOST 1e-3
 
 #define STEPS 100 /* steps of a search; each step halves an interval, or reduces it to two thirds */

@@ -124,8 +124,10 @@ may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 
 /* ---- requests ---- */
 
-/* Sets the fate of an accepted transmission that is retransmitted although no request has asked for
- * an acknowledgement since the step back: the step proves nothing of it. */
+/* Sets the fate of an accepted transmission whose PSN is retransmitted, though no NAK has asked for
+ * it. If no accepted request from this PSN on has asked for a response, the receiver need not have
+ * sent one, and the retransmission proves nothing. Else the fate is SMCR_FATE_DOUBTFUL: either the
+ * transmission or the response was lost. */
 static void
 settle_accepted(follower_t *receiver, const doubt_t *doubt)
 {

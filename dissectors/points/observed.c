@@ -797,7 +797,8 @@ has_unchecked_copy(const smcr_points_t *points, uint64_t identity, uint32_t poin
 
 /* The packet is kept, and compared with undamaged packets in the end (damaged.c). It does not get
  * into the hash table: no later packet is a copy of it. If nobody has checked the ICRC of the same
- * packet at another point, nothing shows that it was damaged between the points. */
+ * packet at another point, nothing shows that it was damaged between the points: then it is taken
+ * as an undamaged packet is. */
 bool
 smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet)
 {

@@ -94,8 +94,8 @@ uint32_t smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_
 const char *smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback);
 
 /* Called in the frame that decides the fallback of `conn` to TCP. Shows the reason below `tree`,
- * raises the expert item, writes the fallback into the Info column, and reports the fallback to the
- * tap. */
+ * raises the expert item, writes the fallback into the Info column (not of a Decline, whose own
+ * text shows it), and reports the fallback to the tap. */
 void smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
 
 /* ---- RDMA WRITEs into RMB elements (RFC 7609 4.2, 4.4) ---- */

@@ -18,15 +18,16 @@
  * `scope`. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
 
-/* Notes the interface on which the next packet was captured. `interface`: its number in the file.
- * If packets of several interfaces are in the file, their order may not be that in which they were
- * sent. */
+/* Notes the interface on which the arriving packet was captured. `interface`: its number in the
+ * file. If packets of several interfaces are in the file, their order may not be that in which they
+ * were sent. */
 void smcr_state_set_interface(smcr_state_t *state, uint32_t interface);
 
 /* Whether the state has learned from a frame after `frame`. */
 bool smcr_state_is_beyond(const smcr_state_t *state, uint32_t frame);
 
-/* Returns the capture points of the file; NULL: the file has one interface. */
+/* Returns the capture points of the file; NULL: only one point is known so far, or the preference
+ * `points` turns them off. */
 smcr_points_t *smcr_state_points(const smcr_state_t *state);
 
 /* Sets the capture points of the file. */
@@ -92,10 +93,10 @@ bool smcr_senders_are_new(const smcr_state_t *state, const smcr_sender_t *sender
 
 /* Damaged segments of one TCP connection. */
 typedef struct {
-    bool has_syn[2];  /* 0: a SYN may be damaged, and none has come since which is not; 1: the same
+    bool has_syn[2];  /* 0: a SYN may be damaged, and no undamaged SYN has come since; 1: the same
                          for the SYN-ACK */
-    bool has_end;     /* a segment with FIN or RST is damaged, so that TCP's dissector may have seen
-                         an end of the connection that was none */
+    bool has_end;     /* a segment with FIN or RST is damaged, or may be, so that TCP's dissector
+                         may have seen an end of the connection that was none */
     bool is_absolute; /* TCP's dissector shows sequence numbers as they are, not relative to those
                          of the SYNs */
 } smcr_state_damage_t;

@@ -124,7 +124,7 @@ typedef struct {
     smcr_when_t last_write;   /* last RDMA WRITE with data of the writer; if it is missing, the
                                  begin of its gap; frame 0: none */
     const smcr_link_t *last_write_link; /* link of the last captured RDMA WRITE; NULL: none */
-    uint32_t last_write_psn;  /* its PSN; set with `last_write_link` */
+    uint32_t last_write_psn;  /* PSN of this RDMA WRITE, 24 bits; set with `last_write_link` */
     smcr_when_t last_acked;   /* last acknowledgement of packets of the writer; frame 0: none */
     const smcr_link_t *last_acked_link; /* link of the packets that `last_acked` acknowledges */
     smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be

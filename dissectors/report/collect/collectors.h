@@ -227,8 +227,9 @@ smcr_collect_heard_t *smcr_collect_heard_of(smcr_collect_t *collection,
                                             const uint8_t to[SMCR_GID_LENGTH]);
 
 /* Notes in `silence` the last packets that the silent host has sent elsewhere, if they came after
- * `proven_frame`. `same_way`: last packets from the same address to the same address. `silent`:
- * queue pair of the silent host, if it belongs to a link; else NULL. */
+ * `proven_frame`. `same_way`: last packets from the address of the silent host to that of its peer,
+ * as in the silent flow. `silent`: queue pair of the silent host, if it belongs to a link; else
+ * NULL. */
 void smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
                              const smcr_qp_t *silent, smcr_collect_silence_t *silence);
 
@@ -461,8 +462,8 @@ typedef struct {
                                   captured */
     bool may_lack_bytes; /* bytes of at least one direction may not be captured
                             (`may_lack_bytes_of`) */
-    uint32_t bytes_missing_since; /* set with `may_lack_bytes`: last captured segment before the
-                                     first bytes that may not be captured */
+    uint32_t bytes_missing_since; /* set with `may_lack_bytes`: frame of the last captured segment
+                                     before the first bytes that may not be captured */
     bool may_lack_end;   /* the last bytes or the FIN of one of the two directions may not be
                             captured */
     uint32_t syns;       /* number of SYNs without ACK, retransmitted SYNs included */
@@ -631,8 +632,9 @@ void smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *p
  * complete. */
 void smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo);
 
-/* Returns all notices, in the order of their first frames. The array has elements
- * smcr_figure_notice_t, and is allocated in `scope`. */
+/* Returns the notices, in the order of their first frames. Breaches of rules for several packets
+ * are left out if TCP and RoCE have times of two clocks (`clocks_differ` of the link group). The
+ * array has elements smcr_figure_notice_t, and is allocated in `scope`. */
 wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope);
 
 /* Adds an entry to `list` for each kind of expert item that reports a broken format or rule. Memory

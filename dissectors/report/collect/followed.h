@@ -108,9 +108,10 @@ typedef enum {
 smcr_collect_followed_t *smcr_collect_follow(smcr_collect_t *collection, const smcr_qp_t *to,
                                              const smcr_rdma_flow_t *foreign);
 
-/* Whether nothing has happened to the packets of the flow that a finding may count: no loss, no
- * retransmission, no duplicate, no congestion, no standstill, no silence, no wrong ICRC. `flow`
- * NULL: there is no such flow, and the result is true. */
+/* Whether nothing has happened to the packets of the flow that a finding may count: no sequence
+ * gap, no retransmission, no duplicate, no NAK or RNR NAK, no odd packet, no wrong ICRC, no CE
+ * mark, no CNP, no standstill while a port was paused, no silence. `flow` NULL: there is no such
+ * flow, and the result is true. */
 bool smcr_collect_followed_is_calm(const smcr_collect_followed_t *flow);
 
 /* Frees the flows of link groups that are over (`is_over`). */

@@ -13,7 +13,7 @@
 
 /* Returns the queue pair of the packet's link that receives the packet: the queue pair opposite to
  * the sender. If the sender is not known, it is the queue pair whose number is the packet's
- * destination queue pair. NULL: not known. */
+ * destination queue pair. NULL: not known, or a tap shows the packet. */
 static const smcr_qp_t *
 receiver_of(const smcr_tap_t *packet)
 {

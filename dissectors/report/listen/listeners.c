@@ -80,7 +80,7 @@ draw_report(smcr_listeners_t *listeners)
     wmem_destroy_allocator(scope);
 }
 
-/* Has the writer write what it has not written yet. */
+/* Has the writer write the lines that it has not written yet. */
 static void
 end_writing(smcr_listeners_t *listeners)
 {
@@ -309,8 +309,9 @@ smcr_listeners_free(smcr_listeners_t *listeners)
 }
 
 /* Empties all collections. Called when the capture file is closed, since collections point into the
- * state of the file. tshark -M closes it without a call of draw() after so many packets, and opens
- * it again: what is not written yet is written before. */
+ * state of the file. tshark -M closes and opens the file again and again, each time after the given
+ * number of packets, without a call of draw(). So the writer first writes the lines that are not
+ * written yet. */
 static void
 end_file(void)
 {

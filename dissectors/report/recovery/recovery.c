@@ -156,7 +156,8 @@ count_asked(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const 
     figures->selective += asked->went_on == SELECTIVE;
 }
 
-/* Adds a gap to the figures. Called when the gap leaves the ring, and for the report. */
+/* Adds the PSNs of a gap that no packet has filled so far to the figures. Called when the gap
+ * leaves the ring, and for the report. */
 static void
 count_gap(smcr_entry_flow_recovery_t *figures, const gap_t *gap)
 {

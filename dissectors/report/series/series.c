@@ -529,7 +529,8 @@ smcr_series_take(smcr_series_t *series, const smcr_series_packet_t *packet)
         take_conn(pictures, packet);
 }
 
-/* Acknowledgements are added here, since no packet of the connection brings them. */
+/* take_conn() adds an acknowledgement with the next packet of the connection. The last
+ * acknowledgements have no such packet, so they are added here. */
 smcr_series_conn_t *
 smcr_series_conn(smcr_series_t *series, const smcr_conn_t *conn)
 {

@@ -476,7 +476,7 @@ bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *con
  *   first one of a later connection.
  * - More packets are missing: not known. `conn` may have closed, and a later connection may use the
  *   element.
- * - The WRITE is before this point: the element belongs to `conn` if `conn` had begun.
+ * - The WRITE is at or before this point: the element belongs to `conn` if `conn` had begun.
  * - The point is in the flow of another link: not known, unless the writer has sent no CDC message
  *   yet, so that it may choose the link, and no packet of the two flows is missing. */
 bool smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn,

@@ -201,7 +201,8 @@ is_leaving(const smcr_conn_t *conn)
     return conn->is_leaving;
 }
 
-/* Called after the connections have left the list of the group, and before they are freed. */
+/* Called after the leaving connections were taken out of the list of the group
+ * (smcr_conn_take_leaving()), and before they are freed. */
 void
 smcr_conn_forget_leaving(smcr_lgr_t *lgr)
 {

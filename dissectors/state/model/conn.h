@@ -49,7 +49,8 @@ typedef struct {
 
     /* ---- what this side sends ---- */
     /* point of the last packet before CLC announced this side's element, in the flow from this
-     * side; no queue pair: CLC has not announced the element */
+     * side. If a tap shows the connection: point of the last packet before the first one of the
+     * connection. No queue pair: neither is known */
     smcr_point_t announced_at;
     smcr_link_t *link;      /* last link on which this side sent; NULL: not known */
     uint32_t cursor_update_request; /* exchange of this side's open request for a consumer cursor
@@ -358,8 +359,9 @@ smcr_conn_t *smcr_conn_of_conversation(const smcr_state_t *state, void *conversa
 void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation,
                                 uint32_t tcp_stream);
 
-/* Sets the TCP addresses and ports of the connection. Arrays are by role: client, server. `gid`:
- * addresses in network byte order, IPv4 addresses mapped into IPv6. `port`: in host byte order. */
+/* Sets the TCP addresses and ports of the connection. Arrays are by role: client, server. `ipv4`:
+ * both addresses are IPv4. `gid`: addresses in network byte order, IPv4 addresses mapped into IPv6.
+ * `port`: in host byte order. */
 void smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4,
                         const uint8_t *const gid[2], const uint16_t port[2]);
 

@@ -353,7 +353,7 @@ smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_
     return found;
 }
 
-/* The link has exactly one known queue pair: it is in `half_known_links`. */
+/* The link is in `half_known_links`: exactly one of its queue pairs is known. */
 smcr_qp_t *
 smcr_link_learn_qp_of_ack(smcr_state_t *state, smcr_link_t *link, const smcr_ib_headers_t *roce)
 {

@@ -109,10 +109,10 @@ typedef struct {
                                  request; 0: none so far */
     smcr_psn_t damaged_last; /* PSN of the last packet so far that continues the request of
                                 `damaged_first`; set with `damaged_first` */
-    bool has_likely_owner;  /* `writes` has a request whose connection is only likely and not
-                               certain */
-    wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets of which the request or
-                                          the RMB is not known; NULL: none so far */
+    bool has_likely_owner;  /* `writes` has, or has had, a request whose connection is only likely
+                               and not certain */
+    wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets whose request, RMB or
+                                          connection is not known; NULL: none so far */
 } smcr_qp_t;
 
 /* State of a link (3.5.1, 3.5.5.1). */
@@ -269,8 +269,8 @@ struct smcr_lgr {
                                  one connection, and a link that no packet on the wire names */
     bool is_unnumbered;   /* the messages that the tap shows have no sequence numbers: one that is
                              missing may leave no trace */
-    /* line of a file of smcss, if no other source gives `server`; NULL: `server` is not known, or
-     * is known from messages or netlink */
+    /* socket that a file of smcss reports, if only this report gives `server`; NULL: `server` is
+     * not known, or is known from messages or netlink */
     smcr_socket_t *role_source_file;
 
     /* ---- its first contact ---- */
@@ -404,8 +404,8 @@ smcr_lgr_prove_clocks(smcr_lgr_t *lgr)
     lgr->clocks_differ = lgr->clocks_proven = true;
 }
 
-/* Notes that CLC has announced both tokens of a connection. `lead`: token of side 1 minus token of
- * side 0, modulo 2^32. */
+/* Notes the difference between the tokens that CLC has announced for the two sides of a connection.
+ * `lead`: token of side 1 minus token of side 0, modulo 2^32. */
 static inline void
 smcr_lgr_note_token_difference(smcr_lgr_t *lgr, uint32_t lead)
 {
@@ -598,7 +598,7 @@ smcr_qp_t *smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t 
 smcr_link_t *smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce,
                               smcr_when_t when);
 
-/* Sets the unknown queue pair of the link to the receiver of the acknowledgement. Returns this
- * queue pair. */
+/* Sets the unknown queue pair of the link to the receiver of an acknowledgement. `roce`: headers of
+ * the acknowledgement. Returns this queue pair. */
 smcr_qp_t *smcr_link_learn_qp_of_ack(smcr_state_t *state, smcr_link_t *link,
                                      const smcr_ib_headers_t *roce);

@@ -32,8 +32,9 @@ struct smcr_socket {
      * was full in this report. Packets of the connection may come before the report. Frame 0: the
      * buffer was not full, or there is no such report */
     smcr_when_t full[SMCR_TOLD_ENDS];
-    smcr_when_t peer_closed; /* first report in which the peer has closed the connection and the
-                                reporting host has not; frame 0: none */
+    smcr_when_t peer_closed; /* first report over netlink in which the peer has closed the
+                                connection and the reporting host has not; frame 0: none, or the
+                                socket has lost its connection (smcr_socket_drop_conn()) */
     uint64_t dump;               /* number of the dump with the last report */
     smcr_conn_t *conn;           /* connection of the socket; NULL: not known */
     const smcr_socket_t *mirror; /* socket of the other end, which the other host has reported;

@@ -106,7 +106,7 @@ typedef struct {
 typedef struct smcr_rules_conn {
     uint8_t proposed_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: not known */
     smcr_rules_offer_t *offer;          /* offer of the Proposal; NULL: the Proposal has no SMCv2
-                                           extension */
+                                           extension, is truncated, or is not captured */
     smcr_rules_reuse_t *reuse;          /* first reuse of an element or token of this connection;
                                            NULL: none */
     smcr_rules_side_t *side[2];         /* what the rules remember of each side; NULL: nothing */
@@ -114,7 +114,8 @@ typedef struct smcr_rules_conn {
                                            acknowledgement, by sender */
     smcr_rules_probe_t unread_probe[2]; /* CDC message whose data the receiver has not read, by
                                            receiver */
-    uint32_t eid;             /* smcr_wire_eid_sum() of the Accept's EID; 0: the Accept has none */
+    uint32_t eid;             /* smcr_wire_eid_sum() of the Accept's EID; 0: the Accept has none, or
+                                 is not captured */
     uint32_t malformed_frame; /* frame of the last malformed CLC message; 0: none */
     smcr_rules_terms_t terms; /* terms of the Accept; set with `has_terms` */
     uint8_t proposal_flags;   /* byte 7 of the Proposal; 0: the Proposal is not captured */

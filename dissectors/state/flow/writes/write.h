@@ -56,8 +56,8 @@ smcr_write_t *smcr_write_recent(const smcr_qp_t *qp, unsigned back);
  * retransmitted first packet does so only if its first transmission came after a PSN gap. */
 smcr_write_t *smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun);
 
-/* Whether LLC alone has announced the RMB of the request, and no connection is known that may have
- * sent it: CLC messages that name the RMB are not captured. */
+/* Whether LLC alone has announced the RMB of the request, and no connection is known that uses the
+ * RMB or may have sent the request: CLC messages that name the RMB are not captured. */
 bool smcr_write_has_free_rmb(const smcr_write_t *write);
 
 /* Whether the packet begins a WRITE to an RMB element of an open connection, by its RKey and its

@@ -81,7 +81,7 @@ typedef struct smcr_rules_links_lgr {
     smcr_exchange_request_t *adding;   /* ADD LINK request whose new link is neither confirmed nor
                                           rejected yet; NULL: none */
     const smcr_link_t *second_link;    /* link that the group's first ADD LINK offers; NULL: the
-                                          capture has no such offer */
+                                          capture has no such offer, or its link is not known */
     uint64_t second_offered_time;      /* time of the first offer of a second link, nanoseconds
                                           since the epoch; 0: none */
     uint64_t second_over_time;         /* time at which the second link was confirmed or had failed,
