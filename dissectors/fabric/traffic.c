@@ -66,8 +66,9 @@ is_of_other_message(const smcr_seen_packet_t *packet)
 
 /* Returns the first packet of the message whose last packet is `last`. The function goes back, PSN
  * by PSN, from the LAST packet to the FIRST. Returns NULL in two cases: 1. a packet of the message
- * is missing in the capture; 2. the first packet came late, so that an earlier packet with its PSN
- * may be missing. Sets `*again` if one of the packets was retransmitted. */
+ * is missing in the capture, or the history does not keep it any more; 2. the first packet came out
+ * of order, so that an earlier packet with its PSN may be missing. Sets `*again` if one of the
+ * packets was retransmitted. */
 static const smcr_seen_packet_t *
 first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *again)
 {

@@ -192,7 +192,8 @@ void smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t
 
 /* Dissects the SMCv2 extension of a Proposal, and the SMC-Dv2 extension, whose offset is in the
  * SMCv2 extension. Returns the length in bytes that both extensions together should have, by the
- * counts in the message. */
+ * counts in the message, without the part that is not captured; 0: there is no SMCv2 extension, or
+ * its place in the message is impossible. */
 unsigned smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal);
 
 /* A function that shows, checks and decodes one type of message, including the header (A.2.2 to

@@ -48,7 +48,7 @@ smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
         .data = piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data,
         .position = piece.position + piece.rewritten,
         .gap = piece.gap,
-        .gap_may_be_filled = rare && rare->gap_is_captured,
+        .gap_may_be_filled = rare && rare->gap_may_be_captured,
     };
     return true;
 }

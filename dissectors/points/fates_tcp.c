@@ -47,7 +47,8 @@ typedef struct {
     const smcr_points_tcp_t *tcp; /* header of the segment */
 } sent_part_t;
 
-/* A segment of the receiver, with an acknowledgement. */
+/* A segment of the receiver, with an acknowledgement. Times are by the clock of the path's first
+ * point, nanoseconds since the epoch. */
 typedef struct {
     uint64_t time;  /* when it passed or would have passed the last point of the flow */
     uint64_t come;  /* when it passed or would have passed the first point of the flow */

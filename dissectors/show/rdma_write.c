@@ -47,7 +47,7 @@ show_place(proto_tree *tree, const smcr_record_t *record)
     /* bytes were rewritten only if the receiver has accepted the packet */
     if (piece.rewritten && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_generated_uint(tree, hf_smcr_stream_rewritten, piece.rewritten);
-    if (piece.gap && !smcr_place_rare(place)->gap_is_captured)
+    if (piece.gap && !smcr_place_rare(place)->gap_may_be_captured)
         smcr_generated_uint64(tree, hf_smcr_stream_gap, piece.gap);
 }
 

@@ -195,7 +195,7 @@ take_plain_syn(packet_info *pinfo, const smcr_points_tcp_t *tcp)
 }
 
 /* Finds the ends of the segment's connection, as the capture has shown them first, and whether the
- * connection is plain. Returns the conversation; NULL: it is not known. */
+ * connection is plain (is_plain()). Returns the conversation; NULL: it is not known. */
 static conversation_t *
 find_ends(packet_info *pinfo, smcr_translation_end_t ends[2], bool *plain)
 {

@@ -171,8 +171,8 @@ void smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope,
                         smcr_interval_kind_t kind, smcr_interval_t interval);
 
 /* Adds an interval to the union. Not added are: 1. an interval whose end is not after its begin;
- * 2. the time before `all->until`, whose parts were removed from the list. Memory is allocated in
- * `scope`. */
+ * 2. the time before `all->until`, whose parts were removed from the list: it only raises the upper
+ * bound (smcr_interval_union_length_most()). Memory is allocated in `scope`. */
 void smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
                              smcr_interval_t interval);
 

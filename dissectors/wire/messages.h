@@ -483,8 +483,8 @@ typedef enum {
     SMCR_TOLD_LGR,
     SMCR_TOLD_LINK,
     SMCR_TOLD_DONE, /* the dump ends, and the host has reported everything */
-    SMCR_TOLD_CUT,  /* the dump ends, but messages or bytes of the dump are missing in the
-                       capture */
+    SMCR_TOLD_CUT,  /* messages or bytes of the dump are missing in the capture; the dump may go
+                       on */
 } smcr_told_kind_t;
 
 /* One netlink message's report. */

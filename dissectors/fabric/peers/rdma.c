@@ -29,7 +29,8 @@ struct smcr_port_pair {
     bool ambiguous;             /* the pair has had two flows, to different queue pairs, in the same
                                    direction: then the port proves nothing */
     uint8_t answers;            /* number of successive responses so far whose PSNs belong to
-                                   requests of the opposite flow */
+                                   requests of the opposite flow, each with another PSN than the
+                                   response before */
     uint32_t psn;               /* PSN of the last response counted in `answers`, 24 bits */
     smcr_rdma_flow_t *flows[2]; /* [0]: flow that the lower address sends; [1]: flow that the higher
                                    address sends; NULL: none */

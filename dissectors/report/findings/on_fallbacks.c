@@ -213,8 +213,9 @@ fallback_text(const smcr_finder_t *finder, const smcr_finding_alike_t *group)
 
 /* Finding: fallback to TCP for one reason. The option in the SYN offers SMC-R. Then one of three
  * events ends the negotiation (RFC 7609, 3.1 to 3.3): a Decline, a SYN-ACK without the option, or
- * TCP data instead of CLC messages. The sentence has the text of the diagnosis code, and another
- * possible cause. If RoCE packets did not arrive, the sentence also has ICMP errors. */
+ * TCP data instead of CLC messages. If none of them is captured, a host may have reported the
+ * fallback over netlink. The sentence has the text of the diagnosis code, and another possible
+ * cause. If RoCE packets did not arrive, the sentence also has ICMP errors. */
 static void
 find_fallback(smcr_finder_t *finder, const smcr_finding_alike_t *group)
 {

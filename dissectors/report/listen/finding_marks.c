@@ -171,8 +171,8 @@ collect_packet(packet_info *pinfo, const smcr_tap_t *packet)
     smcr_collection_take(collected, SMCR_COLLECTION_SMCR, pinfo, packet);
 }
 
-/* Gives an expert item of a frame that the first pass collects to the collection, as Wireshark's
- * tap of expert items would. Does nothing for other frames. */
+/* Gives an expert item to the collection, as Wireshark's tap of expert items would, if the first
+ * pass collects the frame of the item (is_collected()). Does nothing for other frames. */
 static void
 collect_item(packet_info *pinfo, const expert_field *expert)
 {

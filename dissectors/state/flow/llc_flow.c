@@ -698,8 +698,9 @@ may_have_used(const smcr_conn_t *conn, const void *data)
 /* The RMB that CONFIRM RKEY announces. An owner sends CONFIRM RKEY before CLC names the RMB. So if
  * a connection has already used the RMB of this RKey, the owner has withdrawn it, and the message
  * announces a new RMB, even with the same RKey and address. If no connection has used the RMB, the
- * capture may only have CLC before CONFIRM RKEY, and the result is the known RMB. `entry`: RToken
- * that the RKey names so far; NULL: none. */
+ * capture may only have CLC before CONFIRM RKEY, and the result is the known RMB. Of a response,
+ * whose request is not captured, the RMB is always new. `entry`: RToken that the RKey names so far;
+ * NULL: none. */
 static smcr_rmb_t *
 confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
               const smcr_rmb_rtoken_t *entry)

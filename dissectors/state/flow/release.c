@@ -61,7 +61,8 @@ is_usual(const smcr_conn_t *conn)
                     conn->index >= lgr->claimed_conns);
 }
 
-/* Whether the connection may be released: the four conditions at the top of this file. */
+/* Whether the connection may be released: the four conditions at the top of this file. The fourth
+ * one holds if `is_kept` is false and is_usual() is true. */
 static bool
 may_leave(const smcr_conn_t *conn, const release_t *release)
 {

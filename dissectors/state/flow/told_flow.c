@@ -308,9 +308,10 @@ may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
     return smcr_state_told_is_like(&socket->reported, &none, side);
 }
 
-/* A socket of the receiver's host with the token of the message is the receiving end. If this
- * socket has a connection already, the socket has ended, and the token names a newer one, so the
- * result is NULL. If no socket has the token, the message may belong to a socket of the sender's
+/* A socket of the receiver's host with the token of the message is the receiving end. The result is
+ * NULL if this socket has a connection already: the socket has ended, and the token names a newer
+ * one. It is also NULL if a file reports the socket, and if the message does not follow its cursors
+ * (may_follow()). If no socket has the token, the message may belong to a socket of the sender's
  * host. */
 smcr_socket_t *
 smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)

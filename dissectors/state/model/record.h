@@ -115,8 +115,8 @@ typedef struct {
     bool is_corrected;     /* the position is `corrected` */
     bool is_copy;          /* set with `is_corrected`: an earlier packet has the same data */
     uint64_t corrected;    /* see `is_corrected` */
-    bool gap_is_captured;  /* some bytes of `gap` are not missing: captured packets have them, but
-                              the positions of these packets were not known when they came */
+    bool gap_may_be_captured; /* `gap` may not be missing: captured packets, whose positions were
+                                 not known when they came, may have its bytes */
     smcr_held_t *buffered_payload; /* copied bytes of the packet, if a later frame hands them to the
                                       application's dissectors (struct smcr_held); NULL: the bytes
                                       are not held */
@@ -510,10 +510,10 @@ void smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn);
 /* Completes the record with what was learned after its packet came. There are four cases: 1. a
  * WRITE whose connection or link was learned later; 2. an acknowledgement of such a WRITE; 3. a
  * link or connection that was joined with another one; 4. a connection of which a host has reported
- * over netlink which side is the server. Removes the analysis of a CDC message that its receiver
- * has not taken in (`is_deferred`). Sets `conn_learned_late` if the connection of the WRITE was not
- * known when the WRITE came. Called before a record is shown: until then, a record has the
- * knowledge from the time of its packet. */
+ * which side is the server, over netlink or in a file of smcss. Removes the analysis of a CDC
+ * message that its receiver has not taken in (`is_deferred`). Sets `conn_learned_late` if the
+ * connection of the WRITE was not known when the WRITE came. Called before a record is shown: until
+ * then, a record has the knowledge from the time of its packet. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* Notes that Wireshark's heuristic dissectors are never asked about the bytes of this WRITE

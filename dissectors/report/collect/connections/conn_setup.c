@@ -105,9 +105,10 @@ first_packet(const smcr_collect_conn_stats_t *counted)
     return counted->on_roce ? counted->counts->times.timeline.begun : (smcr_when_t){0, 0};
 }
 
-/* Returns the time of the last captured step of CLC, nanoseconds; 0: the connection has no packet
- * on RoCE, or no step before it; or times of TCP and RoCE cannot be compared. The setup took at
- * least until this step (connecting_until()). */
+/* Returns the time of the last captured step of CLC that is not later than the connection's first
+ * packet on RoCE, nanoseconds since 1970; 0: the connection has no packet on RoCE, or no step before
+ * it; or times of TCP and RoCE cannot be compared. The setup took at least until this step
+ * (connecting_until()). */
 static uint64_t
 last_clc_step(const smcr_collect_conn_stats_t *counted)
 {

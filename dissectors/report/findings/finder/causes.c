@@ -202,8 +202,9 @@ smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_
 
 /* ---- failures that last, and disorder ---- */
 
-/* Returns the first packet of the flow's trouble, if it lasts up to `frame` or up to the end of the
- * capture; frame 0: there is none. */
+/* Returns the first packet of the flow's trouble; frame 0: there is none. The trouble is a request
+ * that is too big for the path, or else the longest silence, if it lasts up to `frame` or up to the
+ * end of the capture. */
 static smcr_when_t
 lasting_failure(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
 {

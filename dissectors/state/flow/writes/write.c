@@ -227,8 +227,8 @@ knows_stream_end(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
  *
  * - A CDC message with a higher PSN has been taken in.
  * - The receiver had taken in the request before.
- * - The request fills a sequence gap, and the reader has reported more bytes as read than all
- *   captured requests have written. */
+ * - The request fills a sequence gap, and the reader has reported more bytes as read than captured
+ *   requests have written and captured CDC messages have announced. */
 static bool
 is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_psn_t psn)
 {
@@ -694,7 +694,7 @@ add_to_stream(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t p
     smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
     more->rewritten = piece.rewritten;
     more->gap = piece.gap;
-    more->gap_is_captured = piece.gap && follows_unplaced(qp, psn) &&
+    more->gap_may_be_captured = piece.gap && follows_unplaced(qp, psn) &&
                         smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
 }
 

@@ -410,7 +410,8 @@ doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 
 /* The reason to doubt that the link `other` is in use: that its deletion may be missing
  * (doubt_deleted()). A host may also lose a link without a message. So `other` is certainly in use
- * only in two cases: 1. it carries this exchange; 2. the server, if it is known, uses it later. */
+ * only in two cases: 1. it carries this exchange; 2. the server uses it later. If the server is not
+ * known, nothing shows case 2, and only the deletion is a reason to doubt. */
 static smcr_doubt_t
 doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
 {
