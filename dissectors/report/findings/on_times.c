@@ -507,7 +507,8 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                  {smcr_figure_or_zero(setup->confirm_s), "from the CLC Accept to the Confirm"},
                  {smcr_figure_or_zero(setup->accept_s), "from the CLC Proposal to the Accept"},
                  {smcr_figure_or_zero(setup->tcp_s), "from the SYN to the CLC Proposal"}};
-    uint64_t all = smcr_figure_or_zero(conn->setup_s), known = 0;
+    uint64_t all = conn->setup_s == SMCR_FIGURE_UNKNOWN ? setup->most_s : conn->setup_s;
+    uint64_t known = 0;
     unsigned longest = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
@@ -515,7 +516,7 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
         if (steps[i].time > steps[longest].time)
             longest = i;
     }
-    /* an unknown step may have taken all of the remaining time */
+    /* an unknown step may have taken all of the remaining time, which may be SMCR_FIGURE_UNKNOWN */
     if (steps[longest].time + known < all)
         return "longest step not known";
     return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s", steps[longest].name,
@@ -533,8 +534,9 @@ is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
 }
 
 /* Returns the time that the setup took, nanoseconds: from the SYN until the connection can carry
- * data. If this time is not known: the sum of the steps from the SYN on, up to the first step that
- * is not known. For a fallback: the time from the SYN to the fallback. */
+ * data. If this time is not known, returns the time that the setup took at least: its lower bound,
+ * or the sum of the steps from the SYN on, up to the first step that is not known. For a fallback:
+ * the time from the SYN to the fallback. */
 static uint64_t
 setup_time(const smcr_entry_connection_t *conn)
 {
@@ -545,7 +547,9 @@ setup_time(const smcr_entry_connection_t *conn)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(steps) && steps[i] != SMCR_FIGURE_UNKNOWN; i++)
         sum += steps[i];
-    return conn->setup_s == SMCR_FIGURE_UNKNOWN ? sum : conn->setup_s;
+    return conn->setup_s == SMCR_FIGURE_UNKNOWN
+               ? MAX(sum, smcr_figure_or_zero(conn->setup.least_s))
+               : conn->setup_s;
 }
 
 /* Whether the connection goes over SMC-R or has fallen back, and took SMCR_FINDING_SLOW_SETUP or
@@ -561,6 +565,19 @@ has_slow_setup(const smcr_entry_connection_t *conn, bool by_path)
 
     return has_setup && setup >= SMCR_FINDING_SLOW_SETUP &&
            is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s)) == by_path;
+}
+
+/* Returns "took 5.36 s to set up SMC-R", or the same of a fallback to TCP. "took at least" if only
+ * a lower bound is known. */
+static const char *
+setup_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    bool falls_back = conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK;
+    bool is_bound = !falls_back && conn->setup_s == SMCR_FIGURE_UNKNOWN;
+
+    return wmem_strdup_printf(finder->scope, "took %s%s to %s", is_bound ? "at least " : "",
+                              smcr_words_duration(finder->scope, setup_time(conn)),
+                              falls_back ? "fall back to TCP" : "set up SMC-R");
 }
 
 /* Returns "its TCP handshake took 507 ms". The cause is a slow path or a slow host. */
@@ -602,10 +619,8 @@ find_slow_setup(smcr_finder_t *finder, bool by_path)
                                            .when = worst_conn->first_frame,
                                            .filter = filter ? filter : "smcr",
                                            .cost = worst},
-                    "%s took %s to %s; %s%s", smcr_words_connection(finder->scope, worst_conn),
-                    smcr_words_duration(finder->scope, worst),
-                    worst_conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK ? "fall back to TCP"
-                                                                        : "set up SMC-R",
+                    "%s %s; %s%s", smcr_words_connection(finder->scope, worst_conn),
+                    setup_text(finder, worst_conn),
                     by_path ? slow_handshake_text(finder, worst_conn)
                             : longest_step(finder, worst_conn),
                     count > 1 ? wmem_strdup_printf(finder->scope, "; the slowest of %u slow setups",

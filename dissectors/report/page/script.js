@@ -358,7 +358,7 @@ const MEANINGS = {
     "Buffer full (s)": "How long the writer waited for space in the reader's receive buffer",
     "Retransmission (s)": "How long the writer waited for retransmissions of either end",
     "Transfer (s)": "How long data was under way",
-    "Answer (s)": "How long the writer waited for the peer's answer",
+    "Answer (s)": "How long the peer answered: from a WRITE of the writer to the peer's last WRITE before the writer's next one",
     "Nothing to write (s)": "How long the writer's program had nothing to write",
     "Setup (s)": "How long the setup of the connection took",
     "Unknown (s)": "Time of which it is not known what happened: packets are missing",
@@ -911,7 +911,7 @@ function bars(lanes, names, hasAxis = false) {
 // ---- connections ----
 
 const PARTS = {
-    setup: "setup of the connection", nothing_to_write: "nothing to write", answer: "waits for the peer's answer", transfer: "data under way",
+    setup: "setup of the connection", nothing_to_write: "nothing to write", answer: "the peer answers", transfer: "data under way",
     path: "buffer full: data or update under way", reader: "buffer full: the reader's program does not read",
     retransmission: "recovery: waits for a retransmission", unknown: "not known",
 };
