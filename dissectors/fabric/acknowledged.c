@@ -172,3 +172,69 @@ smcr_flow_take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
     if (flow->early_ack.known)
         smcr_flow_take_response(flow, scope, &packet);
 }
+
+/* ---- retransmissions that the receiver already had ---- */
+
+/* A step shares the fate of the retransmissions before it that have not been answered. A step that
+ * goes on after all its packets were answered keeps its fate, which is open again. */
+void
+smcr_flow_await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_step_back_t *step,
+                       bool is_counted)
+{
+    smcr_flow_repeats_t *repeats = &flow->repeats;
+
+    if (!step) {
+        if (repeats->count)
+            repeats->fate->is_doubtful = true;
+        return;
+    }
+    if (!step->fate)
+        step->fate = repeats->count ? repeats->fate : wmem_new0(scope, smcr_step_fate_t);
+    repeats->fate = step->fate;
+    repeats->fate->needless_frame = 0;
+    repeats->fate->is_doubtful |= !is_counted || step->nak.frame;
+    repeats->count++;
+    repeats->until = flow->highest;
+}
+
+/* Handles an acknowledgement, in `frame`, of the PSN that was acknowledged last: the receiver has
+ * got one more request that it already had. If it has answered all retransmissions in this way,
+ * none of them was needed. */
+static void
+take_repeat(smcr_flow_repeats_t *repeats, uint32_t frame)
+{
+    repeats->count--;
+    if (!repeats->count && !repeats->fate->is_doubtful)
+        repeats->fate->needless_frame = frame;
+}
+
+/* Handles a response that acknowledges `psn`, above all PSNs that were acknowledged before, or a
+ * NAK (`is_refused`). If `psn` was sent after the last retransmission, the receiver has answered
+ * all retransmissions that it got. The rest were lost, or were needed. */
+static void
+end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
+{
+    bool is_over = psn > repeats->until;
+
+    if (!is_over && !is_refused)
+        return;
+    repeats->fate->is_doubtful = true;
+    if (is_over)
+        repeats->count = 0;
+}
+
+/* The response to a READ or atomic has a PSN of its own, and proves nothing. */
+void
+smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool knows_copies)
+{
+    smcr_flow_coverage_t said = smcr_flow_coverage(flow, packet);
+    bool is_refused = said.psn && said.kind != SMCR_IB_SYNDROME_ACK;
+
+    if (!flow->repeats.count || !said.psn)
+        return;
+    flow->repeats.fate->is_doubtful |= !knows_copies;
+    if (is_refused || said.acked_psn > flow->acked_psn)
+        end_repeats(&flow->repeats, said.acked_psn, is_refused);
+    else if (said.acked_psn == flow->acked_psn && packet->opcode == SMCR_RC_ACK)
+        take_repeat(&flow->repeats, packet->when.frame);
+}

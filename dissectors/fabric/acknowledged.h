@@ -31,6 +31,20 @@ smcr_flow_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent
  * stop there: a receiver that had discarded the request would have sent a NAK. */
 void smcr_flow_advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on);
 
+/* Takes in a request that was retransmitted, or came late, with `step`, to which it belongs; NULL:
+ * it belongs to no step. The receiver answers it if it already had it.
+ *
+ * `is_counted`: the request is certainly a retransmission of a SEND or WRITE, whose second answer
+ * shows. If false, it is not known whether a later answer is that of this request, and nothing is
+ * proven of the retransmissions that have not been answered. */
+void smcr_flow_await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_step_back_t *step,
+                            bool is_counted);
+
+/* Takes in what a response to the requests of `flow` proves of their retransmissions: whether the
+ * receiver already had them. Called before smcr_flow_take_response(), which changes the PSN that
+ * was acknowledged last. `knows_copies`: the response is certainly no copy of an earlier one. */
+void smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool knows_copies);
+
 /* Takes in a response to the requests of `flow`. The last response before the first request is kept
  * until that request comes; if the first PSN was announced, it is taken in at once. */
 void smcr_flow_take_response(smcr_flow_t *flow, wmem_allocator_t *scope,

@@ -682,6 +682,22 @@ close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, ui
     flow->corrupt_from = psn < flow->highest ? psn + 1 : 0;
 }
 
+/* Notes that the receiver answers the request if it already had it (smcr_flow_await_repeat()). Only
+ * an IPv4 identification proves that a retransmission is no copy; a READ or atomic has answers of
+ * another kind. Nothing is noted of a request that comes in order. */
+static void
+await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
+             const smcr_flow_verdict_t *verdict)
+{
+    const smcr_sent_t *packet = request->packet;
+    bool is_certain = verdict->order == SMCR_FLOW_IS_RETRANSMISSION && !packet->corrupt &&
+                      has_sender_order(flow, packet, verdict);
+
+    if (verdict->order != SMCR_FLOW_IS_NEXT)
+        smcr_flow_await_repeat(flow, scope, verdict->step,
+                               is_certain && !smcr_ib_operations[packet->opcode].fetches_data);
+}
+
 /* Takes in a request that is not a copy, and sets what the verdict says of its order, of a step
  * back, and of the receiver. A PSN above the highest one is new. A lower PSN is late (is_late()) or
  * retransmitted. */
@@ -701,6 +717,7 @@ take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reque
         take_retransmission(flow, scope, request, verdict);
     if (packet->opcode < SMCR_RC_OPCODES)
         find_step(flow, scope, request, verdict);
+    await_repeat(flow, scope, request, verdict);
     verdict->receiver_action = fate_of(flow, packet, verdict);
 }
 
@@ -762,6 +779,7 @@ judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     }
     if (reverse && !copy) {
         reverse->last_response_frame = packet->when.frame;
+        smcr_flow_settle_repeats(reverse, packet, smcr_flow_knows_copies(flow));
         smcr_flow_take_response(reverse, scope, packet);
     }
 }

@@ -58,6 +58,16 @@ typedef struct {
     uint32_t count; /* how many they are */
 } smcr_flow_far_t;
 
+/* The retransmissions of a flow that the receiver has not answered so far. A receiver that gets a
+ * request once more acknowledges its last PSN once more. All zeros: there are none. */
+typedef struct {
+    smcr_step_fate_t *fate; /* the fate of their steps; set with `count` */
+    uint32_t count;         /* number of these retransmissions */
+    smcr_psn_t until;       /* highest PSN of the flow when the last of them came: after an
+                               acknowledgement of a higher PSN, no answer to them comes; set with
+                               `count` */
+} smcr_flow_repeats_t;
+
 #define SMCR_FLOW_GAPS_KEPT 32     /* highest number of ranges in `gaps` of a flow */
 #define SMCR_FLOW_LACKED_KEPT 1024 /* highest number of ranges in `filled_gaps` and `lost_later` */
 
@@ -113,6 +123,7 @@ typedef struct {
                                 request with a right ICRC; 0: the last request has a right ICRC */
     smcr_seen_t psn_history; /* the history of the flow's PSNs (seen.h) */
     smcr_steps_t steps;          /* the steps back of the flow (step_back.h) */
+    smcr_flow_repeats_t repeats; /* retransmissions that the receiver has not answered */
     smcr_flow_early_t early_ack; /* last acknowledgement before the first request */
     smcr_psn_t refused_psn; /* PSN that the last NAK or RNR NAK named; 0: none */
     smcr_psn_t burst_psn;   /* PSN of the last packet whose `first_missing` is true; 0: none */

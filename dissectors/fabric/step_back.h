@@ -19,9 +19,19 @@
 /* The cause of a step back: one of SMCR_CAUSE_... */
 typedef enum smcr_cause smcr_step_cause_t;
 
+/* Whether the receiver already had all packets that some steps back have retransmitted. Steps share
+ * this object if retransmissions of one step came before those of the step before it were answered
+ * (smcr_flow_repeats_t). */
+typedef struct {
+    uint32_t needless_frame; /* frame of the acknowledgement that proves this; 0: not proven so
+                                far */
+    bool is_doubtful;        /* this can no longer be proven */
+} smcr_step_fate_t;
+
 /* One step back. Records of packets point to the step, since its cause may be found later. */
 typedef struct {
     uint32_t frame;  /* frame of the step's first packet in the capture */
+    smcr_step_fate_t *fate; /* whether the step was needless; NULL: nothing is known of this */
     uint8_t cause;   /* smcr_step_cause_t: why the sender has stepped back */
     smcr_when_t nak; /* The RNR NAK that names the PSN of the step's first packet, the last one if
                         there are several. If there is no RNR NAK, the last NAK that names this PSN.

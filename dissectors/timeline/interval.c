@@ -289,6 +289,7 @@ static const moment_case_t moment_cases[] = {
     /* The writer waits for space, and no unread data lie at the reader: the data, or the reader's
      * update, have not arrived yet. */
     {BIT(FULL), 0, SMCR_INTERVAL_IS_FULL_PATH},
+    {BIT(TRANSFER) | BIT(NEEDLESS), 0, SMCR_INTERVAL_IS_NEEDLESS},
     {BIT(TRANSFER), 0, SMCR_INTERVAL_IS_TRANSFER},
     {BIT(MAYBE_TRANSFER) | BIT(TRANSFER_IN_DOUBT), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(MAYBE_TRANSFER), 0, SMCR_INTERVAL_IS_MAYBE_TRANSFER},
@@ -405,7 +406,8 @@ count_filling(tally_t *counted, const smcr_interval_piece_t *piece)
     if (share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH])
         counted->division.filling += smcr_interval_length(counted->transfer);
     prolong(&counted->transfer, &none, piece,
-            share[SMCR_INTERVAL_IS_TRANSFER] + share[SMCR_INTERVAL_IS_MAYBE_TRANSFER]);
+            share[SMCR_INTERVAL_IS_TRANSFER] + share[SMCR_INTERVAL_IS_NEEDLESS] +
+                share[SMCR_INTERVAL_IS_MAYBE_TRANSFER]);
 }
 
 /* Callback of for_each_piece(): adds the piece to the sums in `data`, a tally_t. */

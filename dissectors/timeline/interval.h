@@ -52,6 +52,9 @@ typedef enum {
     /* A retransmission of either side that was certainly needed: no acknowledgement came before it.
      * SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT does not matter then. */
     SMCR_INTERVAL_RETRANSMISSION_PROVEN,
+    /* A packet of the writer is retransmitted, though the reader's host already had it: from its
+     * first transmission to its last retransmission. No side waits for the retransmission. */
+    SMCR_INTERVAL_NEEDLESS,
     /* It is not known what the writer does. Mostly its packets are missing: from its last packet
      * before them to the packet from which on it is known again. Three other reasons: the capture
      * is out of order, the meaning of a message is not known, or no acknowledgement shows when data
@@ -71,6 +74,8 @@ typedef enum {
     SMCR_INTERVAL_IS_MAYBE_ANSWER, /* the writer waits for the peer's answer, or has nothing to
                                       write; nothing else */
     SMCR_INTERVAL_IS_TRANSFER, /* data are under way to the reader */
+    SMCR_INTERVAL_IS_NEEDLESS, /* data are under way to the reader, and are retransmitted without
+                                  need meanwhile */
     /* data are under way to the reader; only if acknowledgements are missing, they may have arrived
      * earlier */
     SMCR_INTERVAL_IS_MAYBE_TRANSFER,
@@ -114,8 +119,9 @@ typedef struct {
     uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds; the sum is the
                                             whole time */
     uint64_t filling; /* part of the transfer in which the writer fills the reader's buffer: the
-                         stretches of SMCR_INTERVAL_IS_TRANSFER and SMCR_INTERVAL_IS_MAYBE_TRANSFER
-                         that end when a wait for space begins, nanoseconds */
+                         stretches of SMCR_INTERVAL_IS_TRANSFER, SMCR_INTERVAL_IS_NEEDLESS and
+                         SMCR_INTERVAL_IS_MAYBE_TRANSFER that end when a wait for space begins,
+                         nanoseconds */
     smcr_interval_t longest_reader;  /* longest stretch that is charged to
                                         SMCR_INTERVAL_IS_FULL_READER only */
     smcr_interval_t longest_full;    /* longest stretch that is charged only to

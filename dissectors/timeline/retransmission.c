@@ -153,7 +153,7 @@ note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
 }
 
 /* The intervals of a retransmission begin with the first transmission. If its time is not known,
- * they are not added. */
+ * they are not added. No side waits for a retransmission that the receiver did not need. */
 void
 smcr_timeline_take_retransmission(const smcr_timeline_step_t *step)
 {
@@ -168,6 +168,10 @@ smcr_timeline_take_retransmission(const smcr_timeline_step_t *step)
 
     if (!first.frame)
         return;
+    if (smcr_record_was_needless(record)) {
+        smcr_timeline_add(step, side, SMCR_INTERVAL_NEEDLESS, first, step->packet->when);
+        return;
+    }
     note_retransmission(step, first);
     smcr_timeline_add(step, side, SMCR_INTERVAL_RETRANSMISSION, first, step->packet->when);
     smcr_timeline_add(step, !side, SMCR_INTERVAL_PEER_RETRANSMISSION, first, step->packet->when);

@@ -43,6 +43,7 @@ PARTS = {
     "nothing_to_write": "nothing_to_write_s",
     "answer": "answer_s",
     "transfer": "transfer_s",
+    "needless": "needless_s",
     "reader": "reader_s",
     "retransmission": "retransmission_s",
 }

@@ -38,6 +38,7 @@ typedef struct {
     bool pause;       /* it comes later than a NAK may be the cause */
     uint8_t hop_limit;
     uint32_t part;    /* microseconds by which it comes later */
+    uint32_t had;     /* repeat: packet that proves it needless; ABSENT: none; 0: not looked at */
     uint32_t nak;     /* packet: the NAK that asked for the step; ABSENT: none; 0: not looked at */
 } step_t;
 
@@ -101,6 +102,49 @@ static const struct {
      .steps = {{SEND, 5}, {ACK, 4}, {SEND, 6},
                {.what = SEND, .psn = 5, .order = REPEAT, .before = 1, .cause = TIMEOUT},
                {.what = SEND, .psn = 5, .order = COPY, .before = 4, .id = SAME_ID + 4}}},
+#define AGAIN(number, first, proof) \
+    {.what = SEND, .psn = number, .order = REPEAT, .before = first, .cause = TIMEOUT, \
+     .had = proof, .pause = true}
+    {.name = "both transmissions arrive: the acknowledgement comes twice",
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, 5), {ACK, 5}, {ACK, 5}, {SEND, 6}}},
+    {.name = "the acknowledgement comes once",
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 5}, {SEND, 6}, {ACK, 6}, {ACK, 6}}},
+    {.name = "one of two retransmissions is answered", .at_once = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, AGAIN(5, 1, ABSENT),
+               {.what = SEND, .psn = 6, .order = REPEAT, .before = 2, .cause = TIMEOUT,
+                .had = ABSENT},
+               {ACK, 6},
+               {ACK, 6}, {SEND, 7}, {ACK, 7}, {ACK, 7}}},
+    {.name = "two timeouts are answered at last",
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, 7), AGAIN(5, 1, 7), {ACK, 5}, {ACK, 5}, {ACK, 5}}},
+    {.name = "a step goes on after its first packets were answered", .at_once = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, AGAIN(5, 1, 9), {ACK, 6}, {ACK, 6},
+               {.what = SEND, .psn = 6, .order = REPEAT, .before = 2, .cause = TIMEOUT, .had = 9,
+                .taken = true, .part = 1},
+               {SEND, 7}, {ACK, 6}}},
+    {.name = "the same, and the last packet is not answered", .at_once = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 6}, {ACK, 6},
+               {.what = SEND, .psn = 6, .order = REPEAT, .before = 2, .cause = TIMEOUT,
+                .had = ABSENT, .taken = true, .part = 1},
+               {SEND, 7}, {ACK, 7}, {ACK, 7}}},
+    {.name = "a later packet shows that no answer comes, and the next step is needless",
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 5}, {SEND, 6}, {ACK, 6}, {SEND, 7},
+               AGAIN(7, 7, 10), {ACK, 7}, {ACK, 7}}},
+    {.name = "the acknowledgement comes twice after a NAK",
+     .steps = {{SEND, 5}, {SEND, 6}, {NAK, 5},
+               {.what = SEND, .psn = 5, .order = REPEAT, .before = 1, .cause = BY_NAK,
+                .had = ABSENT},
+               {ACK, 6}, {ACK, 6}, {SEND, 7}}},
+    {.name = "the acknowledgement comes twice, with one identification",
+     .steps = {{SEND, 5}, {ACK, 4, .id = 9}, {SEND, 6}, {ACK, 5, .id = 9}, AGAIN(6, 3, ABSENT),
+               {ACK, 6, .id = 9}, {ACK, 6, .id = 9}}},
+    {.name = "the acknowledgement comes twice, and a NAK",
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {NAK, 5}, {ACK, 5}, {ACK, 5}}},
+    {.name = "an acknowledgement is copied",
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 5},
+               {.what = ACK, .psn = 5, .order = COPY, .before = 4, .id = SAME_ID + 4}}},
+    {.name = "the acknowledgement comes twice, and nothing tells copies apart", .no_id = true,
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 5}, {ACK, 5}, {SEND, 6}}},
     {.name = "no copy where identifications do not change", .same_id = true,
      .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6},
                {.what = SEND, .psn = 5, .order = REPEAT, .before = 1, .cause = UNKNOWN,
@@ -537,6 +581,12 @@ check_nak(const step_t *step, const smcr_flow_verdict_t *verdict, const uint64_t
                      times[frame]);
 }
 
+static uint32_t
+needless_frame(const smcr_flow_verdict_t *verdict)
+{
+    return verdict->step && verdict->step->fate ? verdict->step->fate->needless_frame : 0;
+}
+
 static void
 check(const step_t *step, const smcr_flow_verdict_t *verdict, const uint64_t *times)
 {
@@ -551,6 +601,8 @@ check(const step_t *step, const smcr_flow_verdict_t *verdict, const uint64_t *ti
     g_assert_cmpint(verdict->acked_before, ==, step->taken);
     g_assert_cmpint(verdict->peer_silent, ==, step->silent);
     check_nak(step, verdict, times);
+    if (step->had)
+        g_assert_cmpuint(needless_frame(verdict), ==, step->had == ABSENT ? 0 : step->had);
     if (step->fate)
         g_assert_cmpint((int)verdict->receiver_action, ==, step->fate - TAKE);
 }

@@ -248,6 +248,18 @@ static const struct {
     {.name = "the answer is retransmitted, and may have been acknowledged before",
      .kinds = BIT(ANSWER) | BIT(PEER_RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT),
      .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "data are retransmitted without need",
+     .kinds = BIT(TRANSFER) | BIT(NEEDLESS),
+     .part = SMCR_INTERVAL_IS_NEEDLESS},
+    {.name = "a message is retransmitted without need, and no data are under way",
+     .kinds = BIT(NEEDLESS) | BIT(ANSWER),
+     .part = SMCR_INTERVAL_IS_ANSWER},
+    {.name = "one packet is retransmitted without need, another one is needed",
+     .kinds = BIT(TRANSFER) | BIT(NEEDLESS) | BIT(RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_RETRANSMISSION},
+    {.name = "the writer waits for space, and retransmits without need",
+     .kinds = BIT(FULL) | BIT(TRANSFER) | BIT(NEEDLESS),
+     .part = SMCR_INTERVAL_IS_FULL_PATH},
     {.name = "perhaps the writer has continued after the update",
      .kinds = FULL_AND_UNREAD | BIT(FREED) | BIT(NOT_CAPTURED),
      .part = SMCR_INTERVAL_IS_UNKNOWN},
@@ -328,7 +340,7 @@ expected_part(unsigned holds)
     if (waits)
         return SMCR_INTERVAL_IS_FULL_PATH;
     if (holds & BIT(TRANSFER))
-        return SMCR_INTERVAL_IS_TRANSFER;
+        return holds & BIT(NEEDLESS) ? SMCR_INTERVAL_IS_NEEDLESS : SMCR_INTERVAL_IS_TRANSFER;
     if (holds & BIT(MAYBE_TRANSFER))
         return holds & BIT(TRANSFER_IN_DOUBT) ? SMCR_INTERVAL_IS_UNKNOWN
                                               : SMCR_INTERVAL_IS_MAYBE_TRANSFER;

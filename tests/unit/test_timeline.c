@@ -49,11 +49,13 @@ typedef struct {
     bool had;        /* AGAIN: a WRITE of `bytes` that the receiver had taken in, which counts as
                         captured after its acknowledgement */
     uint64_t nak;    /* AGAIN: a NAK came at this time; 0: none came */
+    bool needless;   /* AGAIN: a later packet proves that the receiver had it */
 } step_t;
 
 /* Shares of what CLIENT writes, microseconds. What is left out is 0. */
 typedef struct {
-    uint64_t nothing, answer, answer_or_nothing, transfer, path, reader, retransmission, unknown;
+    uint64_t nothing, answer, answer_or_nothing, transfer, path, reader, retransmission, unknown,
+        needless;
 } shares_t;
 
 static const struct {
@@ -120,6 +122,18 @@ static const struct {
                {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1}},
      .end = 300,
      .shares = {.retransmission = 200}},
+    {.name = "a retransmission of data that had arrived",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 400, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1, .needless = true}},
+     .end = 500,
+     .shares = {.needless = 200, .transfer = 100, .nothing = 100}},
+    {.name = "an update that had arrived is retransmitted",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 910},
+               {.event = UPDATE, .side = SERVER, .time = 150, .acked = 910, .bytes = 0},
+               {.event = AGAIN, .side = SERVER, .time = 900, .of = 3, .needless = true}},
+     .end = 910,
+     .shares = {.transfer = 1, .path = 779, .reader = 30}},
     {.name = "the reader's program does not read",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
@@ -617,7 +631,10 @@ make_step_back(stage_t *stage, const step_t *steps, const step_t *step)
 {
     smcr_step_back_t *back = wmem_new0(stage->scope, smcr_step_back_t);
 
-    back->nak = when_of(step->nak, frame_at(steps, step->nak));
+    if (step->nak)
+        back->nak = when_of(step->nak, frame_at(steps, step->nak));
+    back->fate = wmem_new0(stage->scope, smcr_step_fate_t);
+    back->fate->needless_frame = step->needless;
     return back;
 }
 
@@ -630,7 +647,7 @@ set_retransmission(stage_t *stage, smcr_record_t *record, const step_t *steps, c
     record->was_acked = step->in_vain;
     if (step->had)
         set_known_write(stage, record, step);
-    if (step->nak)
+    if (step->nak || step->needless)
         record->step = make_step_back(stage, steps, step);
 }
 
@@ -745,6 +762,7 @@ test_scenes(void)
         compare(name, "answer or nothing", share[SMCR_INTERVAL_IS_MAYBE_ANSWER],
                 expected->answer_or_nothing);
         compare(name, "transfer", share[SMCR_INTERVAL_IS_TRANSFER], expected->transfer);
+        compare(name, "needless", share[SMCR_INTERVAL_IS_NEEDLESS], expected->needless);
         compare(name, "path", share[SMCR_INTERVAL_IS_FULL_PATH], expected->path);
         compare(name, "reader", share[SMCR_INTERVAL_IS_FULL_READER], expected->reader);
         compare(name, "retransmission", share[SMCR_INTERVAL_IS_RETRANSMISSION],

@@ -289,6 +289,7 @@ static const char *const parts[SMCR_INTERVAL_PARTS] = {
     [SMCR_INTERVAL_IS_ANSWER] = "answer",
     [SMCR_INTERVAL_IS_MAYBE_ANSWER] = "unknown",
     [SMCR_INTERVAL_IS_TRANSFER] = "transfer",
+    [SMCR_INTERVAL_IS_NEEDLESS] = "needless",
     [SMCR_INTERVAL_IS_MAYBE_TRANSFER] = "transfer", /* not used: a report charges this time to
                                                        another part */
     [SMCR_INTERVAL_IS_FULL_PATH] = "path",

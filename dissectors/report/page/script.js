@@ -912,6 +912,7 @@ function bars(lanes, names, hasAxis = false) {
 
 const PARTS = {
     setup: "setup of the connection", nothing_to_write: "nothing to write", answer: "the peer answers", transfer: "data under way",
+    needless: "data under way, retransmitted without need",
     path: "buffer full: data or update under way", reader: "buffer full: the reader's program does not read",
     retransmission: "recovery: waits for a retransmission", unknown: "not known",
 };

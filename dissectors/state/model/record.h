@@ -402,6 +402,16 @@ smcr_record_misses_first(const smcr_record_t *record)
     return record->order != SMCR_FLOW_IS_RETRANSMISSION && record->was_discarded;
 }
 
+/* Whether the packet was retransmitted without need: the receiver already had it, as its later
+ * acknowledgements prove. In the first pass they come after the packet, so this is not known
+ * yet. */
+static inline bool
+smcr_record_was_needless(const smcr_record_t *record)
+{
+    return record->order == SMCR_FLOW_IS_RETRANSMISSION && record->step && record->step->fate &&
+           record->step->fate->needless_frame;
+}
+
 /* Whether the packet is captured for the first time, and has the highest PSN of its flow so far.
  * Any other packet may be older than its place in the capture: a retransmission, or a duplicate
  * made by the network. */

@@ -544,6 +544,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + before;
     uint64_t maybe_answer = share[SMCR_INTERVAL_IS_MAYBE_ANSWER];
     uint64_t retransmitted = share[SMCR_INTERVAL_IS_RETRANSMISSION];
+    uint64_t transfer = share[SMCR_INTERVAL_IS_TRANSFER] + share[SMCR_INTERVAL_IS_NEEDLESS];
     smcr_entry_conn_time_t *entry = wmem_new(scope, smcr_entry_conn_time_t);
 
     *entry = (smcr_entry_conn_time_t){
@@ -553,8 +554,9 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
         .buffer_full_s = full,
         .reader_s = share[SMCR_INTERVAL_IS_FULL_READER],
         .retransmission_s = retransmitted,
-        .transfer_s = share[SMCR_INTERVAL_IS_TRANSFER],
-        .filling_s = MIN(direction->division.filling, share[SMCR_INTERVAL_IS_TRANSFER]),
+        .transfer_s = transfer,
+        .filling_s = MIN(direction->division.filling, transfer),
+        .needless_s = share[SMCR_INTERVAL_IS_NEEDLESS],
         .unknown_s = share[SMCR_INTERVAL_IS_UNKNOWN] + maybe_answer + (is_ready ? 0 : connecting),
     };
     entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown + maybe_answer;
