@@ -420,14 +420,16 @@ smcr_figure_buffer_full_time(const smcr_entry_conn_direction_t *direction)
 }
 
 /* Returns the time that the writer of a direction lost, nanoseconds: the receive buffer was full,
- * or packets were retransmitted. If the times are not known, each retransmitted packet counts as
+ * packets were retransmitted, or acknowledgements took longer than the timer for retransmissions.
+ * If the times are not known, each retransmitted packet counts as
  * one millisecond, so that the direction can be compared with others, whose times are known. */
 static inline uint64_t
 smcr_figure_lost_time(const smcr_entry_conn_direction_t *direction)
 {
     if (!direction->time)
         return smcr_figure_or_zero(direction->repeated_packets) * SMCR_TIME_MILLISECOND;
-    return direction->time->buffer_full_s + direction->time->retransmission_s;
+    return direction->time->buffer_full_s + direction->time->retransmission_s +
+           direction->time->needless_s;
 }
 
 /* Returns the earlier of two frames. Frame 0 stands for no frame. */

@@ -324,6 +324,9 @@ const MEANINGS = {
     "recovery.selective": "NAKs after which the sender retransmitted no later packet",
     "recovery.refilled": "Packets of gaps that came with a retransmission: the first transmission was lost upstream of the capture point",
     "recovery.needless": "Packets that were retransmitted after their acknowledgement",
+    "recovery.answered_twice": "Retransmissions that the receiver acknowledged as well as the first transmission: both arrived",
+    "recovery.implied_naks": "READ requests that were retransmitted at once, since a later response showed that a response was missing",
+    "recovery.read_timeouts": "READ requests that were retransmitted since the sender's timer ran out",
     "recovery.reordered": "Packets that came after later ones, and are no retransmissions",
     "recovery.unfilled": "Packets of gaps that did not come until the end of the capture, neither late nor retransmitted: lost upstream of the capture point, or not captured",
     "recovery.ack_timeout": "The sender's Local ACK Timeout n, as far as its retransmissions show it: the timer runs for at least 4.096 µs × 2^n",
@@ -523,7 +526,7 @@ const NEARLY_ALL = .98; // share of the whole time which pictures show that leav
 function showRange() {
     const ends = ({min, max}) => `${duration(Math.max(min, 0))} to ${duration(Math.min(max, whole))}`;
     const part = (Math.min(range.max, full.max) - Math.max(range.min, full.min)) / (full.max - full.min);
-    byId("shown").textContent = !views.length || part >= NEARLY_ALL ? "" : `The pictures show ${ends(range)}; the whole time is ${ends(full)}.`;
+    byId("shown").textContent = !views.length || part >= NEARLY_ALL ? "" : `The pictures show ${ends(range)}; all that they can show lasts from ${ends(full)}.`;
 }
 
 function setRange(min, max) {
@@ -1121,8 +1124,8 @@ function isVisible(entry) {
  * an end by abort or reset, count like a second each, as when the plugin chose the pictures. */
 function order(drawn) {
     const entry = entryOf.get(drawn.stream);
-    return (entry.links.length > 1) + ["abort", "reset"].includes(entry.close) + DIRECTIONS.reduce((sum, name) => sum +
-        (at(entry, `${name}.time.buffer_full_s`) || 0) + (at(entry, `${name}.time.retransmission_s`) || 0), 0);
+    const lost = name => ["buffer_full_s", "retransmission_s", "needless_s"].reduce((sum, part) => sum + (at(entry, `${name}.time.${part}`) || 0), 0);
+    return (entry.links.length > 1) + ["abort", "reset"].includes(entry.close) + DIRECTIONS.reduce((sum, name) => sum + lost(name), 0);
 }
 
 // ---- links ----
@@ -1193,7 +1196,7 @@ const SHORT = entries => entries.map(([label, path, kind = "number"]) => [label,
 const LINKS = SHORT([["Group", "group"], ["Link", "number"], ["State", "state", "text"], ["Client GID", "client.gid", "text"],
     ["Server GID", "server.gid", "text"], ["Client QP", "client.qpn", "identifier"], ["Server QP", "server.qpn", "identifier"], ["MTU", "mtu_bytes", "bytes"],
     ["Added", "added_frame", "frame"], ["Deleted", "deleted_frame", "frame"], ["Lost", "lost_frame", "frame"], ["Reason of rejection", "reject_reason", "text"],
-    ["Moved from", "moved_from"], ["Moved to", "moved_to"]]);
+    ["Conns. that left", "moved_from"], ["Conns. that came", "moved_to"]]);
 
 function showLinks() {
     if (!report.link_groups.length)
@@ -1329,11 +1332,13 @@ const RECOVERY = SHORT([["Flow", "index", "identifier"], ["From", "src", "text"]
     ["Retrans.", "repeated"], ["After NAK", "repeated_after.nak"], ["After timeout", "repeated_after.timeout"], ["After RNR", "repeated_after.rnr"],
     ["After wrong ICRC", "repeated_after.icrc"], ["Of READ", "repeated_after.read"], ["Cause unknown", "repeated_after.unknown"], ["Go-back-N", "recovery.go_back_n"],
     ["Selective", "recovery.selective"], ["Gaps filled by retrans.", "recovery.refilled"], ["Never filled", "recovery.unfilled"],
-    ["Out of order", "recovery.reordered"], ["Needless", "recovery.needless"], ["ACK timeout", "recovery.ack_timeout", "identifier"]]);
+    ["Out of order", "recovery.reordered"], ["Needless", "recovery.needless"], ["Answered twice", "recovery.answered_twice"],
+    ["Implied NAKs", "recovery.implied_naks"], ["READ timeouts", "recovery.read_timeouts"], ["ACK timeout", "recovery.ack_timeout", "identifier"]]);
 
 function showRecovery() {
     const list = report.rdma_flows.filter(flow => flow.recovery);
-    const isUseful = path => !path.startsWith("repeated_after.") || list.some(flow => at(flow, path)); // a cause that some flow has
+    const rare = ["recovery.answered_twice", "recovery.implied_naks", "recovery.read_timeouts"]; // not in most captures
+    const isUseful = path => !(path.startsWith("repeated_after.") || rare.includes(path)) || list.some(flow => at(flow, path));
     if (list.length)
         section("recovery", "Loss and recovery").append(table("recovery", list, RECOVERY.filter(([, path]) => isUseful(path)), at));
 }
@@ -1375,7 +1380,7 @@ const OTHERS = [
         ["CE to CNP from", "ce_to_cnp_s.min", "seconds"], ["to", "ce_to_cnp_s.max", "seconds"], ["CNPs limited by", "cnp_limit.scope", "text"],
         ["At least", "cnp_limit.least_s", "seconds"], ["At most", "cnp_limit.most_s", "seconds"]])],
     ["udp_ports", "UDP source ports of RoCE", SHORT([["From", "src", "text"], ["To", "dst", "text"], ["Port", "port", "identifier"], ["Packets", "packets"],
-        ["Flows", "flows", "list"]])],
+        ["Numbers of the flows", "flows", "list"]])],
     ["tcp_flows", "TCP connections", SHORT([["From", "src", "text"], ["Port", "src_port", "identifier"], ["To", "dst", "text"], ["Port", "dst_port", "identifier"],
         ["Segments →", "up.segments"], ["Segments ←", "down.segments"], ["Bytes →", "up.acked_bytes", "bytes"], ["Bytes ←", "down.acked_bytes", "bytes"], ["Retrans. →", "up.repeated_segments"],
         ["Retrans. ←", "down.repeated_segments"], ["CE →", "up.ce"], ["CE ←", "down.ce"], ["Last frame", "last_frame", "frame"]])],
