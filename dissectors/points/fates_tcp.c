@@ -8,8 +8,9 @@
  *   have the earlier transmission, this transmission was lost. If the last point has it, the
  *   transmission or its acknowledgement was lost after that point. If the receiver has reported
  *   only later bytes with a SACK block (RFC 2018), the transmission was lost.
- * - A SACK block below the acknowledgement number reports a range that has come twice (RFC 2883):
- *   no transmission of a range that was sent twice was lost.
+ * - A SACK block below the acknowledgement number reports a range that has come once more (RFC
+ *   2883): no transmission of a range that was sent twice was lost, nor of one that was sent n times
+ *   and reported n - 1 times.
  * - If the sender retransmits a range after an acknowledgement that covers it, the acknowledgement
  *   was lost.
  * - An acknowledgement without data has no sequence numbers. But the receiver echoes its time stamp
@@ -70,7 +71,7 @@ typedef struct {
     uint32_t acked; /* index, plus 1, of the first answer that acknowledges the range; 0: none */
     uint32_t next;  /* index of a later range; the ranges up to it are acknowledged. Set if
                        `acked` */
-    bool came_twice; /* the receiver reports that the range has come twice */
+    uint32_t again; /* how often the receiver reports that the range has come once more */
 } range_t;
 
 /* A flow: what an end of a TCP connection sends, and what the other end answers. */
@@ -264,23 +265,23 @@ acknowledge(flow_t *flow, uint32_t from, uint64_t to, uint32_t answer)
     }
 }
 
-/* Marks the ranges between the unwrapped sequence numbers `left` and `right`: a SACK block reports
- * that the receiver got them twice (RFC 2883). */
+/* Counts a report for the ranges between the unwrapped sequence numbers `left` and `right`: a SACK
+ * block says that they have come once more (RFC 2883). */
 static void
-note_twice(flow_t *flow, uint64_t left, uint64_t right)
+note_again(flow_t *flow, uint64_t left, uint64_t right)
 {
     for (uint32_t i = range_from(flow, left); i < flow->ranges->len; i++) {
         range_t *range = &g_array_index(flow->ranges, range_t, i);
         if (range->to > right)
             return;
-        range->came_twice = true;
+        range->again++;
     }
 }
 
-/* Whether the first SACK block of an answer reports bytes that have come twice: it lies below the
- * acknowledgement number, or in the second block (RFC 2883, 4). */
+/* Whether the first SACK block of an answer reports bytes that have come once more: it lies below
+ * the acknowledgement number, or in the second block (RFC 2883, 4). */
 static bool
-reports_twice(const answer_t *answer)
+reports_again(const answer_t *answer)
 {
     const smcr_points_tcp_t *tcp = answer->tcp;
     uint64_t left = unwrap(answer->ack, tcp->sack[0].left);
@@ -294,22 +295,26 @@ reports_twice(const answer_t *answer)
 }
 
 /* Finds for each range the first answer that acknowledges it. The first SACK block of an answer may
- * report bytes that have come twice (RFC 2883); it acknowledges nothing then. */
+ * report bytes that have come once more (RFC 2883); it acknowledges nothing then. The parts of a
+ * segment (observed_tcp.c) report them once. */
 static void
 take_answers(flow_t *flow)
 {
+    const smcr_points_tcp_t *before = NULL;
+
     for (unsigned i = 0; i < flow->answers->len; i++) {
         const answer_t *answer = &g_array_index(flow->answers, answer_t, i);
-        bool is_twice = reports_twice(answer);
+        bool is_again = reports_again(answer), is_same_segment = answer->tcp == before;
+        before = answer->tcp;
         acknowledge(flow, 0, answer->ack, i);
         for (unsigned block = 0; block < SMCR_POINTS_SACKS; block++) {
             uint64_t left = unwrap(answer->ack, answer->tcp->sack[block].left);
             uint64_t right = unwrap(answer->ack, answer->tcp->sack[block].right);
             if (left >= right)
                 continue;
-            if (!block && is_twice)
-                note_twice(flow, left, right);
-            else
+            if (!block && is_again && !is_same_segment)
+                note_again(flow, left, right);
+            else if (block || !is_again)
                 acknowledge(flow, range_from(flow, left), right, i);
         }
     }
@@ -423,6 +428,14 @@ is_cause(const flow_t *flow, const range_t *range, uint32_t nth)
     return before && g_array_index(flow->answers, answer_t, before - 1).acked == range->from;
 }
 
+/* Whether the receiver has got all transmissions of the range: it reports each of them but the first
+ * as one that has come once more. */
+static bool
+has_come_each_time(const range_t *range)
+{
+    return range->again && range->again + 1 >= range->count;
+}
+
 /* Returns the fate of the transmission `nth` (from 0) of a range, which was retransmitted before
  * the range was acknowledged. */
 static smcr_fate_t
@@ -430,8 +443,8 @@ fate_of_earlier(const flow_t *flow, const range_t *range, uint32_t nth)
 {
     const sent_part_t *sent = sent_of(flow, range, nth);
 
-    if (range->came_twice)
-        return range->count == 2 ? SMCR_FATE_RECEIVED : SMCR_FATE_UNKNOWN;
+    if (range->again)
+        return has_come_each_time(range) ? SMCR_FATE_RECEIVED : SMCR_FATE_UNKNOWN;
     if (!sent->is_seen || is_passed_over(flow, range, nth))
         return SMCR_FATE_LOST;
     return is_cause(flow, range, nth + 1) ? SMCR_FATE_UNANSWERED : SMCR_FATE_UNKNOWN;
@@ -509,13 +522,13 @@ has_rival(const flow_t *flow, const range_t *range)
 }
 
 /* Whether the receiver has certainly got the transmission `nth` (from 0) of the range. Either it
- * got both of two transmissions, or this is the one that it acknowledged and: the last point has
+ * got each of the transmissions, or this is the one that it acknowledged and: the last point has
  * it; or it is the first one, and no other can have been acknowledged. `accepted`: from
  * accepted_of(). */
 static bool
 is_received(const flow_t *flow, const range_t *range, uint32_t nth, uint32_t accepted)
 {
-    if (range->came_twice && range->count == 2)
+    if (has_come_each_time(range))
         return true;
     if (nth != accepted)
         return false;

@@ -519,7 +519,8 @@ typedef struct {
     uint32_t counting;             /* number of these observations that are no copies */
     uint64_t last_time;            /* time of the last of them at another point than the newest one,
                                       nanoseconds; 0: there is none */
-    uint8_t last_hop_limit;        /* hop limit of the observation of `last_time` */
+    uint8_t hop_limit[SMCR_POINTS_MOST]; /* by point: hop limit of the last of these observations;
+                                            set if there is one */
 } alike_t;
 
 /* Counts the earlier observations with the flow and identity of the newest one, among the last
@@ -536,37 +537,62 @@ count_alike(const smcr_points_t *points)
         const smcr_observed_t *observed = &points->observed[i];
         if (observed->identity != last->identity || observed->flow != last->flow)
             continue;
-        alike.at[observed->point]++;
+        if (!alike.at[observed->point]++)
+            alike.hop_limit[observed->point] = observed->hop_limit;
         alike.counting += !observed->is_copy;
-        if (observed->point != last->point && !alike.last_time) {
+        if (observed->point != last->point && !alike.last_time)
             alike.last_time = observed->time;
-            alike.last_hop_limit = observed->hop_limit;
-        }
     }
     return alike;
 }
 
-/* Whether the packet is certainly a copy, and not a retransmission over another interface: the
- * sender gives each packet an IPv4 identification of its own, or a router between the two points
- * has changed the hop limit. */
+/* Whether the packet is certainly a copy of the packet at the point `other`, and not a
+ * retransmission over another interface: the sender gives each packet an IPv4 identification of its
+ * own, or a router between the two points has changed the hop limit. */
 static bool
-is_told_apart(const smcr_ib_headers_t *roce, const alike_t *alike)
+is_told_apart(const smcr_ib_headers_t *roce, const alike_t *alike, uint32_t other)
 {
-    return roce->ip_id > 0 || roce->hop_limit != alike->last_hop_limit;
+    return roce->ip_id > 0 || roce->hop_limit != alike->hop_limit[other];
+}
+
+/* Whether the point `other` had more packets equal to the newest packet than its point `point` had
+ * before it. */
+static bool
+has_more(const alike_t *alike, uint32_t other, uint32_t point)
+{
+    return other != point && alike->at[other] > alike->at[point];
 }
 
 /* Counts the newest packet as a transmission that `point` shares with another point, for each other
- * point that had more packets equal to it than `point` had before it. `is_proven`: the packet is
- * certainly no retransmission over another interface. */
+ * point that had more packets equal to it (has_more()). */
 static void
-note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point, bool is_proven)
+note_shared(smcr_observed_path_t *path, const smcr_ib_headers_t *roce, const alike_t *alike,
+            uint32_t point)
 {
     for (uint32_t other = 0; other < SMCR_POINTS_MOST; other++) {
-        if (other == point || alike->at[other] <= alike->at[point])
+        if (!has_more(alike, other, point))
             continue;
         path->shared[MIN(point, other)][MAX(point, other)]++;
-        path->proven[MIN(point, other)][MAX(point, other)] += is_proven;
+        path->proven[MIN(point, other)][MAX(point, other)] += is_told_apart(roce, alike, other);
     }
+}
+
+/* Whether the packet is certainly a copy: it has an IPv4 identification; or other points had more
+ * packets equal to it, and it has the hop limit of none of them. A packet with the hop limit of one
+ * of them may be a retransmission, though a router lies between it and another one. */
+static bool
+is_told_apart_from_all(const smcr_ib_headers_t *roce, const alike_t *alike, uint32_t point)
+{
+    bool is_any = roce->ip_id > 0;
+
+    for (uint32_t other = 0; other < SMCR_POINTS_MOST; other++) {
+        if (!has_more(alike, other, point))
+            continue;
+        if (!is_told_apart(roce, alike, other))
+            return false;
+        is_any = true;
+    }
+    return is_any;
 }
 
 /* If the packet is a NAK or RNR NAK, notes its time. `is_back`: the packet is of way 1. */
@@ -595,10 +621,10 @@ note_turn(smcr_observed_path_t *path, uint32_t point)
 /* Whether a packet that is equal to an earlier packet at another point is a copy, and not a
  * retransmission over another interface. Called if it is not known whether the two points are
  * points of one path. Any of three conditions is enough: 1. the packet has an IPv4 identification
- * other than 0, the value that some adapters give to all packets; 2. the hop limits differ, so a
- * router lies between the points; 3. the packets come at nearly the same time (COPY_DISTANCE), the
- * receiver has refused none in between, the packet does not follow a retransmission, and the point
- * is not known to have other packets (is_refuted()). */
+ * other than 0, the value that some adapters give to all packets; 2. its hop limit differs from
+ * those at all other points, so routers lie between the points; 3. the packets come at nearly the
+ * same time (COPY_DISTANCE), the receiver has refused none in between, the packet does not follow a
+ * retransmission, and the point is not known to have other packets (is_refuted()). */
 static bool
 is_plausible_copy(const smcr_points_t *points, const smcr_points_packet_t *packet,
                   const alike_t *alike, uint32_t point)
@@ -610,7 +636,7 @@ is_plausible_copy(const smcr_points_t *points, const smcr_points_packet_t *packe
     bool is_refused = path->refused[!smcr_observed_is_back(points, flow)] > then;
     bool follows = flow->resent_at == point + 1 && flow->resent_next == packet->roce->psn;
 
-    if (is_told_apart(packet->roce, alike))
+    if (is_told_apart_from_all(packet->roce, alike, point))
         return true;
     return distance <= COPY_DISTANCE && !is_refused && !follows && !is_refuted(path, point);
 }
@@ -730,7 +756,7 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     path->ways[point] |= is_back ? 2 : 1;
     note_refusal(path, packet, is_back);
     note_turn(path, point);
-    note_shared(path, &alike, point, is_told_apart(packet->roce, &alike));
+    note_shared(path, packet->roce, &alike, point);
     flow->points |= 1U << point;
     if (smcr_ib_operations[packet->roce->opcode].is_first_or_middle)
         flow->mtu = (uint32_t)packet->roce->payload_length;

@@ -53,7 +53,7 @@ from points_simulator import (
     proven,
 )
 from smcsynth.capture import Capture
-from tcp_simulator import Connection
+from tcp_simulator import ACK, FIN, Connection, Sent
 from tcp_simulator import Plan as TcpPlan
 
 SAMPLE = (
@@ -1043,6 +1043,42 @@ def test_simulated_tcp(tshark, scratch):
                 least, most = (ways[0]["clock"][f"offset_{one}_s"] for one in ("least", "most"))
                 assert len(ways) == 2 and least <= 0 <= most
                 assert sum(way["lost"] for way in ways) == sum(each[3] == LOST for each in found)
+
+
+def sent_often(path, times, reports):
+    """The frames of the path up to its end, and a segment that the client sends so often, 300 ms
+    apart, before the server acknowledges it and reports so many times that it has come once more.
+    The second point lacks the first transmission, whose number is -1."""
+    ended = min(number for number, sent in path.sent.items() if sent.flags & FIN)
+    frames = [each for each in path.frames if each[0] < ended]
+    now = max(packet.time for _, packet in frames) + SECOND
+    seq, ack = path.sent[ended].seq, path.sent[ended].ack
+    if path.sent[ended].host:
+        seq, ack = ack, seq
+    stamp = now // 1_000_000 & 0xFFFFFFFF
+    end, passes = (seq + 50) & 0xFFFFFFFF, 300_000_000
+    segments = [(0, Sent(0, 0, seq, ack, 50, ACK, (), (stamp, 0)))] * times
+    segments += [(1, Sent(0, 1, ack, end, 0, ACK, (), (stamp, stamp)))]
+    segments += [(1, Sent(0, 1, ack, end, 0, ACK, ((seq, end),), (stamp, stamp)))] * reports
+    for number, (host, sent) in enumerate(segments):
+        now += passes if number <= times else 1_000_000
+        data = path.frame(sent)
+        for place, point in enumerate((1, 0) if host else (0, 1)):
+            if number or not point:
+                packet = Packet(now + place * HOP, point, data, len(data))
+                frames.append((-1 - number, packet))
+    return frames
+
+
+def test_what_comes_once_more(tshark, scratch):
+    """A segment that was sent n times has come each time if the receiver reports n - 1 times that
+    it came once more: the second point has not captured the transmission that it lacks."""
+    for times, reports, verdict in (
+        (2, 1, NOT_CAPTURED), (3, 2, NOT_CAPTURED), (3, 1, UNDECIDED), (4, 3, NOT_CAPTURED),
+    ):
+        frames = sent_often(Connection(TcpPlan(), 40, 1).run(), times, reports)
+        told, _ = tcp_told(tshark, scratch, frames)
+        assert told == {-1: verdict}, (times, reports)
 
 
 def spoiled(packet, at):

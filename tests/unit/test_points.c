@@ -576,6 +576,36 @@ test_bond(void)
     }
 }
 
+/* The adapter gives no identifications. A router lies before the third point. Long after the
+ * packet, the second point shows an equal one: with a hop limit of its own it is a copy, with that
+ * of the first point it may be a retransmission over another interface, though its hop
+ * limit is not that of the last packet. */
+static void
+test_hop_limits(void)
+{
+    static const struct {
+        uint8_t hop_limit; /* of the packet at the second point */
+        bool is_copy;
+    } rows[] = {{62, true}, {64, false}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const uint8_t hop_limits[] = {64, 63, rows[i].hop_limit};
+        const bool are_copies[] = {false, true, rows[i].is_copy};
+        const uint32_t interfaces[] = {0, 2, 1};
+        scene_t scene;
+        begin(&scene, NULL, 0);
+        smcr_ib_headers_t roce = headers_of(&scene, &(step_t){SEND, 0});
+        roce.ip_id = 0;
+        for (uint32_t nth = 0; nth < G_N_ELEMENTS(interfaces); nth++) {
+            roce.hop_limit = hop_limits[nth];
+            smcr_points_packet_t packet = {{nth + 1, BEGIN + (nth == 2 ? 300 * MS : nth * DELAY)},
+                                           {interfaces[nth], 0}, &roce};
+            g_assert_cmpint(smcr_points_take(scene.points, &packet), ==, are_copies[nth]);
+        }
+        end(&scene);
+    }
+}
+
 /* Two devices of one Linux cooked capture have one clock: delays are exact. */
 static void
 test_one_clock(void)
@@ -695,6 +725,7 @@ main(int argc, char **argv)
     g_test_add_func("/points/two tenants", test_two_tenants);
     g_test_add_func("/points/one direction", test_one_direction);
     g_test_add_func("/points/bond", test_bond);
+    g_test_add_func("/points/hop limits", test_hop_limits);
     g_test_add_func("/points/one clock", test_one_clock);
     g_test_add_func("/points/turns", test_turns);
     for (unsigned i = 0; i < G_N_ELEMENTS(network_cases); i++) {
