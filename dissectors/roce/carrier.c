@@ -587,8 +587,9 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
  * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
  * the plugin's heuristic next. It does not decline a message of the packet that is being dissected:
  * smcr_hooks_show_builtin() calls it for such messages. It declines all packets that ICMP errors
- * quote. Each payload has to be declined by one of the two heuristics, so a change of one needs a
- * change of the other. */
+ * quote. While the plugin's protocol is disabled, it declines nothing that `smc` takes. Each
+ * payload has to be declined by one of the two heuristics, so a change of one needs a change of the
+ * other. */
 ws_bool
 smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -874,8 +874,8 @@ smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_collect_g
 
 /* ---- letting go ---- */
 
-/* Whether no packet has come for `patience->idle` since the frame. Frame 0: there is no such
- * frame. */
+/* Whether the time `patience->idle` has passed since the last packet, `when`. Also true if there
+ * has been no packet (frame 0). */
 static bool
 is_long_ago(smcr_when_t when, const smcr_collection_patience_t *patience)
 {
@@ -904,7 +904,7 @@ has_connection(const smcr_collect_t *collection, const smcr_lgr_t *lgr)
     return conn;
 }
 
-/* Whether no packet of the group's links can come any more (is_flow_over()). */
+/* Whether no flow of the group's links is expected to go on (is_flow_over()). */
 static bool
 are_flows_over(const smcr_collect_t *collection, const smcr_lgr_t *lgr,
                const smcr_collection_patience_t *patience)

@@ -76,9 +76,9 @@ count_nak_code(smcr_entry_naks_t *naks, unsigned code)
 }
 
 /* Takes a NAK for a PSN sequence error, which asks for a retransmission. `record->refuses` is the
- * frame of the packet that the NAK asks for; 0: not captured. If this packet was captured, it was
- * not lost upstream of the capture point: it came out of order, or damaged. `requests`: the flow of
- * this packet. */
+ * frame of the packet that the NAK asks for; 0: not captured. If this packet came out of order or
+ * damaged in the capture, this is counted as the cause of the NAK. `requests`: the flow of this
+ * packet. */
 static void
 note_asked_packet(smcr_collect_followed_t *requests, smcr_when_t when, const smcr_record_t *record)
 {

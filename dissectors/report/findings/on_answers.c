@@ -709,8 +709,8 @@ add_answers(answers_t *answers, const smcr_entry_connection_t *conn)
 }
 
 /* Returns the answers that show how long the server's program usually takes: those on the
- * connection or, if they are fewer than ENOUGH_ANSWERS, those on other connections of the
- * server. */
+ * connection or, if they are fewer than ENOUGH_ANSWERS and the server's port is known, those on
+ * other connections of the server. */
 static answers_t
 usual_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

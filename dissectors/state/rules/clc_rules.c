@@ -192,8 +192,8 @@ SMCR_RULES_CLC(check_server_qp)
 
 /* ---- addresses of the peers ---- */
 
-/* Whether the TCP connection uses IPv6. The state keeps IPv4 addresses mapped into IPv6. The state
- * keeps addresses of other protocols with zeros in place of the IPv4-mapped prefix. */
+/* Whether the TCP connection uses IPv6. The state keeps the addresses of a connection over neither
+ * IPv4 nor IPv6 as zeros. */
 static bool
 is_ipv6(const smcr_conn_t *conn)
 {

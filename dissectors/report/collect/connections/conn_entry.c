@@ -191,8 +191,8 @@ fill_reporter(smcr_entry_connection_t *entry, const smcr_conn_t *conn, wmem_allo
     entry->named_frame = conn->socket->first;
 }
 
-/* Fills in the link group of the connection, and the links that it has used: none for a connection
- * that a tap shows, since a tap shows no link. */
+/* Fills in the link group of the connection, unless it has fallen back to TCP, and the links that
+ * it has used: none for a connection that a tap shows, since a tap shows no link. */
 static void
 fill_links(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
            wmem_allocator_t *scope)

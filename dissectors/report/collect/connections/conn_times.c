@@ -467,9 +467,8 @@ smcr_collect_times_full_since(const smcr_collect_times_t *times, const smcr_conn
 }
 
 /* Returns the interval in which the connection can carry data: from the time when it was ready to
- * its last frame. If `span->ready` is not known, the interval begins with the packet since which
- * a buffer was full (`full_since`), if there is one, and else with the connection's first RoCE
- * packet. */
+ * its last frame. If `span->ready` is not known, the interval begins with the connection's first
+ * RoCE packet, or with an earlier report of a host that a buffer was full (`full_since`). */
 static smcr_interval_t
 span_of_data(const smcr_collect_times_t *times, const smcr_collect_span_t *span)
 {
