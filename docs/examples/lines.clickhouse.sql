@@ -58,59 +58,40 @@ CREATE TABLE smcr_lines
         Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64), `time`
         Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64),
         `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64),
-        `reader_s` Nullable(Float64), `filling_s` Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64),
-        `answer_most_s` Nullable(Float64), `buffer_full_most_s` Nullable(Float64), `retransmission_most_s`
-        Nullable(Float64), `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        `reader_s` Nullable(Float64), `filling_s` Nullable(Float64), `needless_s` Nullable(Float64),
+        `nothing_to_write_most_s` Nullable(Float64), `answer_most_s` Nullable(Float64), `buffer_full_most_s`
+        Nullable(Float64), `retransmission_most_s` Nullable(Float64), `transfer_most_s` Nullable(Float64)),
+        `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `drain_time_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Map(String, UInt64)), `read_reported_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `ack_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s`
-        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64),
-        `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64),
-        `buckets` Map(String, UInt64)), `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64),
-        `unasked_writes` Nullable(UInt64), `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String),
-        `begin_time` Nullable(DateTime64(9, 'UTC')), `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes`
-        Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `to_client` Tuple(`bytes`
-        Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64),
-        `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64),
-        `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s`
-        Nullable(Float64), `buffer_full_s` Nullable(Float64), `retransmission_s` Nullable(Float64), `transfer_s`
-        Nullable(Float64), `unknown_s` Nullable(Float64), `reader_s` Nullable(Float64), `filling_s` Nullable(Float64),
-        `needless_s` Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s`
-        Nullable(Float64), `buffer_full_most_s` Nullable(Float64), `retransmission_most_s` Nullable(Float64),
-        `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
-        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
-        UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
-        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s`
-        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s` Tuple(`count`
+        `answer_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `slow_answers`
+        Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64), `urgent_count`
+        Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')),
+        `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes` Nullable(UInt64), `unannounced_bytes`
+        Nullable(UInt64), `not_known` Array(String)), `to_client` Tuple(`bytes` Nullable(UInt64), `lacks_bytes`
+        Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64),
+        `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64),
+        `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s`
+        Nullable(Float64), `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s`
+        Nullable(Float64), `reader_s` Nullable(Float64), `filling_s` Nullable(Float64), `needless_s`
+        Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s` Nullable(Float64),
+        `buffer_full_most_s` Nullable(Float64), `retransmission_most_s` Nullable(Float64), `transfer_most_s`
+        Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s` Tuple(`count`
         Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes`
-        Nullable(UInt64), `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time`
-        Nullable(DateTime64(9, 'UTC')), `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes`
-        Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `to_client` Tuple(`bytes`
-        Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64),
-        `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64),
-        `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s`
-        Nullable(Float64), `buffer_full_s` Nullable(Float64), `retransmission_s` Nullable(Float64), `transfer_s`
-        Nullable(Float64), `unknown_s` Nullable(Float64), `reader_s` Nullable(Float64), `filling_s` Nullable(Float64),
-        `needless_s` Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s`
-        Nullable(Float64), `buffer_full_most_s` Nullable(Float64), `retransmission_most_s` Nullable(Float64),
-        `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
-        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
-        UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
-        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s`
-        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s` Tuple(`count`
-        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes`
-        Nullable(UInt64), `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time`
+        Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64),
+        `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time`
         Nullable(DateTime64(9, 'UTC')), `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes`
         Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `not_known` Array(String)),
     tcp Tuple(`tcp_stream` Nullable(UInt64), `src` Nullable(String), `dst` Nullable(String), `src_port`
