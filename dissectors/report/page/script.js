@@ -980,6 +980,13 @@ function writersOf(entry) {
 
 const DIRECTIONS = ["client_to_server", "server_to_client"];
 
+/* Why the time of a connection is not divided. `names`: what the page calls its two directions. */
+function whyTimeUnknown(entry, names) {
+    const silent = DIRECTIONS.findIndex(name => entry[name].cdc === null && entry[name].writes === null);
+    return silent >= 0 ? `no packet of ${names[silent]} is captured`
+        : "a packet of one direction may belong to another connection, a cursor is impossible, or time stamps decrease";
+}
+
 function connectionPictures(drawn, entry) {
     const [client, server] = nameOf(entry), box = make("div");
     const which = entry.ends || !known(entry.client.addr) ? `Connection ${entry.stream}, ` : isInferred(entry) ? "probably " : ""; // others may have the same ends
@@ -999,7 +1006,7 @@ function connectionPictures(drawn, entry) {
     if (lanes.some(lane => lane.bars.length))
         box.append(bars(lanes, PARTS));
     else
-        box.append(make("p", "faint", "Where the time went is not known. This needs packets of both directions that are certainly those of this connection, with possible cursors, and time stamps that do not decrease."));
+        box.append(make("p", "faint", `Where the time went is not known: ${whyTimeUnknown(entry, names)}.`));
     return box;
 }
 
