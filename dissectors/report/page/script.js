@@ -983,7 +983,7 @@ const DIRECTIONS = ["client_to_server", "server_to_client"];
 /* Why the time of a connection is not divided. `names`: what the page calls its two directions. */
 function whyTimeUnknown(entry, names) {
     const silent = DIRECTIONS.findIndex(name => entry[name].cdc === null && entry[name].writes === null);
-    return silent >= 0 ? `no packet of ${names[silent]} is captured`
+    return silent >= 0 ? `no packet of ${names[silent]} is known`
         : "a packet of one direction may belong to another connection, a cursor is impossible, or time stamps decrease";
 }
 
