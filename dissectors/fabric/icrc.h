@@ -36,8 +36,8 @@ typedef struct {
     int offset;        /* offset of the ICRC in the tvb of the packet; negative: the tvb does not
                           include the ICRC */
     bool reported;     /* the record of the packet has an event about the wrong ICRC */
-    bool sender_doubted; /* from this packet on, wrong ICRCs of the sender mean nothing, since no
-                            right ICRC has come (docs/fabric.md, "without meaning") */
+    bool sender_doubted; /* this is the packet from which on wrong ICRCs of the sender mean nothing,
+                            since no right ICRC has come (docs/fabric.md, "without meaning") */
 } smcr_icrc_t;
 
 /* Computes the ICRC of a packet.

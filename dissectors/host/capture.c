@@ -378,7 +378,8 @@ learn_smcss(smcr_state_t *state)
 
 /* ---- beginning and end ---- */
 
-/* Called when the file is closed: forgets the state, which no longer exists. */
+/* Called when a file is closed, and before another one is opened: forgets the state, which no
+ * longer exists. */
 static void
 end_file(void)
 {

@@ -164,7 +164,8 @@ validates(const char *protocol)
 }
 
 /* Tools that rewrite captures (other addresses, names or sequence numbers) often leave the old
- * checksums. So a wrong checksum means damage only if the user wants checksums validated. */
+ * checksums. So a wrong checksum means damage only if the user wants checksums validated. CLC of a
+ * segment with a wrong checksum does not count (tcp/damage.c). */
 smcr_host_checksums_t
 smcr_host_tcp_checksums(const packet_info *pinfo)
 {

@@ -14,8 +14,8 @@
 proto_item *smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name);
 
 /* Adds the field `hf`, of type FT_STRING, as a hidden item, so that a filter finds all messages of
- * one kind, and a column shows `kind`. Adds nothing if no filter and no column asks for the field.
- */
+ * one kind, and a column shows `kind`. Adds nothing if the tree is not shown and no filter or
+ * column asks for the field. */
 void smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb, const char *kind);
 
 /* Makes an item generated and hidden. Filters still find its field. */

@@ -215,7 +215,8 @@ report_selected(funnel_text_window_t *shown _U_, void *data _U_)
 }
 
 /* Opens another window with a report of the packets that Wireshark displays. Without a display
- * filter, the new window would repeat the page, so none is opened. */
+ * filter these are all packets, whose report the menu opens: then no window is opened, and a
+ * sentence says so. */
 static compat_button_bool
 report_displayed(funnel_text_window_t *shown _U_, void *data _U_)
 {
@@ -224,6 +225,8 @@ report_displayed(funnel_text_window_t *shown _U_, void *data _U_)
 
     if (filter && filter[0])
         open_window(filter);
+    else
+        report_failure("%s", "No display filter: Statistics > SMC-R reports all packets.");
     return TRUE;
 }
 

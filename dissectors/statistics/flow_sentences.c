@@ -65,7 +65,7 @@ smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_se
 
     switch (clc->header.type) {
     case SMCR_CLC_PROPOSAL:
-        return say(scope, "CLC Proposal", "%s proposes SMC-R (Proposal)", subject);
+        return say(scope, "CLC Proposal", "%s proposes SMC (Proposal)", subject);
     case SMCR_CLC_ACCEPT:
         return say(scope, "CLC Accept", "%s accepts, %s (Accept, %s)", subject,
                    first ? "with a new link group" : "in an existing link group", version);

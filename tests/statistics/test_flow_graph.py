@@ -16,7 +16,7 @@ import wire
 from report_runs import ALL, CALM, MALFORMED, PATHS, REAL, TWO, copy_of, report
 from sharkd_tables import ask_all, conversations, request, taps
 
-CLC = {1: "proposes SMC-R", 2: "accepts", 3: "confirms", 4: "declines"}
+CLC = {1: "proposes SMC", 2: "accepts", 3: "confirms", 4: "declines"}
 LLC = {
     1: "CONFIRM LINK",
     2: "ADD LINK",

@@ -177,8 +177,9 @@ typedef struct {
     const smcr_entry_connection_t *first; /* the connection with the lowest index */
     const char *streams;                  /* display filter of all these connections; NULL: too many
                                              connections for one filter */
-    wmem_array_t *frames;                 /* first frame of each connection, and the frames between
-                                             which its handshake ended */
+    wmem_array_t *frames;                 /* of each connection: its first frame, the frame of its
+                                             last CLC message, and the frame in which its handshake
+                                             ended */
 } failed_conns_t;
 
 /* Returns the side that sent the last CLC message: the server sends the Accept. */

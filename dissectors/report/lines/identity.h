@@ -9,8 +9,9 @@
 #include "compat.h"
 #include "report/collect/assembly/collection.h"
 
-/* Fills in uid, uid_partial and community_id of a line with a connection, and its keys if other
- * files may have a part of it. The line has `connection` and `ended`. `scope` owns the texts. */
+/* Fills in uid, uid_partial and community_id of a line with a connection. If other files may have a
+ * part of the connection, also fills in `client_keys` and `server_keys`: GID, queue pair and alert
+ * token of each side. The line has `connection` and `ended`. `scope` owns the texts. */
 void smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_subject_t *subject,
                                 wmem_allocator_t *scope);
 

@@ -191,9 +191,9 @@ offered_element(const smcr_conn_t *conn, const smcr_lgr_t *lgr, uint8_t index)
     return !index && has_all_clc ? 1 : index;
 }
 
-/* Takes in the RMB that the side announces, and the connection's element in it. The side's size and
- * index of the element are set. The size may change here: if an earlier message has announced this
- * RMB with another size, the first size stays. */
+/* Takes in the RMB that the side announces, and the connection's element in it. The caller has set
+ * the side's `size` and `rmb_index`. If an earlier message has announced this RMB with another
+ * size, take_in_size() decides which of the two the side gets. */
 static void
 take_in_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
             const smcr_clc_accept_t *accept)

@@ -253,9 +253,10 @@ struct smcr_conn {
     struct smcr_rules_conn *rules; /* what state/rules/ keeps of the connection; NULL: nothing */
     smcr_socket_t *socket;      /* socket whose report first gave the connection its name; NULL:
                                    none */
-    smcr_conn_t *merged_into;   /* object into which this one was joined: both were directions of
-                                   one connection, and only the other object counts. NULL: this
-                                   object counts */
+    smcr_conn_t *merged_into;   /* object into which this one was joined, since both were parts of
+                                   one connection: its two directions, its messages and its CLC, or
+                                   a reported fallback and its TCP connection. Only the other object
+                                   counts. NULL: this object counts */
     const smcr_conn_t *merged_half; /* connection that was joined with this one (its `merged_into`
                                        is this one); NULL: none */
     /* of a connection of which one direction is known: the direction that alone fits the cursors of

@@ -292,8 +292,9 @@ struct smcr_lgr {
                                                      known */
 
     /* ---- links ---- */
-    uint32_t ended_frame; /* frame of the first DELETE LINK for all links, or for the last remaining
-                             link; 0: none */
+    uint32_t ended_frame; /* frame in which the group ended: of the server's DELETE LINK for all
+                             links, or of the message that deleted the last remaining link. A later
+                             one replaces it if a link has become active in between; 0: none */
     bool asked_to_end[2]; /* by side: the side has sent a request to delete all links. Both sides
                              have: one of them is the server, so the group has ended */
     uint32_t asked_reason; /* reason of the first of these requests; set with `asked_to_end` */

@@ -467,9 +467,9 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
         smcr_collect_notices_defer(all, pinfo, packet);
 }
 
-/* Returns the name of the interface that captured the frame, for connections of a collection that
- * lets go of what has ended (`lets_go`); NULL: not known. Equal names have one pointer
- * (smcr_collect_text()). */
+/* Returns the name of the interface that captured the frame; NULL: not known. The collection keeps
+ * it for a connection that begins with this frame. Only a collection that lets go of what has ended
+ * (`lets_go`) needs it. Equal names have one pointer (smcr_collect_text()). */
 static const char *
 interface_of(smcr_collect_t *all, const packet_info *pinfo)
 {

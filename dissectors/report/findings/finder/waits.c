@@ -195,8 +195,9 @@ smcr_finding_wait_own_text(const smcr_finder_t *finder, const smcr_finding_own_w
 /* ---- a program that had stopped before an abort ---- */
 
 /* Returns how long one program of the connection had read nothing when the connection was aborted,
- * nanoseconds; 0: both read, no writer waited for space, or the connection was not aborted. `*wait`
- * gets the wait of the writer, which lasts until the abort at least. */
+ * nanoseconds; 0: both read, no writer waited for space, the connection was not aborted, or the
+ * longest stop of the program ended before. An entry has only the longest stop. `*wait` gets the
+ * wait of the writer, which lasts until the abort at least. */
 static uint64_t
 stopped_before_abort(const smcr_entry_connection_t *conn, const smcr_entry_conn_wait_t **wait)
 {

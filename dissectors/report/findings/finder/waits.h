@@ -80,6 +80,6 @@ const char *smcr_finding_wait_own_text(const smcr_finder_t *finder,
 
 /* Returns text about the aborted connection whose program had read nothing for the longest time
  * when the connection was aborted: "; before that, the program of client 10.0.0.1 had read nothing
- * for 11.1 s (since frame 180)". Returns "" if there is no such connection, or if the time is below
- * half a second (SMCR_FINDING_LONG_WAIT). */
+ * for 11.1 s (since frame 180)". Returns "" if there is no such connection, if the time is below
+ * half a second (SMCR_FINDING_LONG_WAIT), or if an earlier stop of that program was longer. */
 const char *smcr_finding_wait_stop_text(const smcr_finder_t *finder);
