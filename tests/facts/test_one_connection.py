@@ -104,6 +104,42 @@ def test_connection_of_another_program_is_not_joined(tshark, scratch):
     assert got == {PORTS[0]: BYTES[0], None: BYTES[1], PORTS[2]: BYTES[2]}
 
 
+def test_truncated_connections_that_end_together(tshark, scratch):
+    """Snap length 96: no CLC message names a token or a link group. Some connections end at almost
+    the same time, so that only the order between the others joins their halves. The fourth carries
+    no data, so that only the tokens join its two directions."""
+    capture = Capture()
+    first = linux_connection(capture, version=2)
+    connections = [first]
+    for nth in range(1, 8):
+        connections.append(
+            Connection(first.group, *linux_halves(number=nth + 1), sport=PORTS[0] + nth)
+        )
+    for nth, connection in enumerate(connections):
+        connection.half["server"].token = connection.half["client"].token
+        if nth:
+            connection.subsequent_contact()
+        else:
+            connection.first_contact()
+    for nth, connection in enumerate(connections):
+        if nth != 3:
+            connection.send("client", bytes(100 + nth))
+            connection.send("server", bytes(50))
+            connection.send("client", bytes(10))
+        capture.wait(0.2 if nth in (0, 6) else 0)
+    for nth, connection in enumerate(connections):
+        connection.close()
+        capture.wait(0.3 if nth in (0, 6) else 0)
+    capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
+    seen, page = report(tshark, scratch, capture)
+    got = {each["client"]["port"]: each["tokens"]["server"] for each in seen["connections"]}
+    assert got == {
+        PORTS[0] + nth: f"0x{connection.half['server'].token:08x}"
+        for nth, connection in enumerate(connections)
+    }
+    assert len(seen["connections"]) == len(connections) and "probably" in page
+
+
 def test_confirm_without_a_known_link_group(tshark, scratch):
     """The first contact starts mid-connection. In the next handshake the type of the Accept is not
     known, so the Confirm that follows agrees on SMC-R, and names no link group."""

@@ -192,6 +192,37 @@ find_read_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver, con
     return found && differs_as_announced(lgr, found, receiver, cdc) ? found : NULL;
 }
 
+/* Whether `half`, of which only one direction is known, has carried no data, in any direction, as
+ * far as its messages report. A test as half_fits_t, for a message that reports no data either. */
+static bool
+has_no_data(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *writer = &half->side[receiver];
+
+    return !writer->has_token && half->side[!receiver].has_token &&
+           smcr_ring_cursors_are_same(writer->prod, cdc->cons) &&
+           smcr_ring_cursors_are_same(writer->cons, cdc->prod);
+}
+
+/* Finds the known direction of a connection that has carried no data, as one that its program only
+ * opens and closes; NULL: none, or not clear which. Cursors of 0 show nothing, so the tokens
+ * decide: the group has to have a steady difference (has_steady_difference()). `conn`, `receiver`:
+ * as in find_other_direction(); a known direction is not joined so. */
+static smcr_conn_t *
+find_idle_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+{
+    smcr_conn_t *found = NULL;
+
+    bool reports_data = cdc->cons.count || cdc->prod.count;
+
+    if (conn || reports_data || lgr->token_difference_changes || !has_steady_difference(lgr))
+        return NULL;
+    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns)
+        if (has_no_data(half, receiver, cdc) && differs_as_announced(lgr, half, receiver, cdc))
+            found = half;
+    return found;
+}
+
 /* Finds the other direction of a connection whose CLC messages are not captured. NULL: no direction
  * fits for sure. `conn`: connection of the message's direction; NULL: the direction is new.
  *
@@ -215,6 +246,8 @@ find_other_direction(smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smc
 
     if (!found)
         found = find_read_half(lgr, conn, receiver, cdc);
+    if (!found)
+        found = find_idle_half(lgr, conn, receiver, cdc);
     if (!found || differs_as_announced(lgr, found, receiver, cdc)) {
         lgr->joined_as_expected += found != NULL;
         return found;

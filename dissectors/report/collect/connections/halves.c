@@ -4,7 +4,8 @@
  * one of RoCE. The report shows them as one.
  *
  * Halves are paired by the order of their tokens, if there are as many of both kinds and the order
- * is not refuted; all others by their ends. Single packets that are missing make halves, too. Such
+ * is not refuted; all others by their ends; and those that remain between two such pairs by the
+ * order of tokens again. Single packets that are missing make halves, too. Such
  * halves are not paired: which belong together would be a guess. So no half is paired in a group
  * that has a connection known from TCP and RoCE, nor in a capture in disorder.
  *
@@ -434,6 +435,43 @@ may_all_be_one(const pairing_t *pairing, half_t **roce, half_t **tcp, unsigned c
     return true;
 }
 
+/* The halves of both kinds in the order of their tokens: a half of `roce` and a half of `tcp` at
+ * the same place of the order are one connection, if none is missing before them. */
+typedef struct {
+    half_t **roce; /* halves of RoCE, sorted by token */
+    half_t **tcp;  /* halves of TCP, sorted by token or by CLC message */
+} order_t;
+
+/* Sorts the halves of both kinds by token; see pair_by_order() for halves of TCP without tokens.
+ * Returns false if a kind has no order. */
+static bool
+sort_both(const pairing_t *pairing, order_t *order, wmem_allocator_t *scope)
+{
+    order->roce = sort_by_token(&pairing->roce, scope);
+    order->tcp = sort_by_token(&pairing->tcp, scope);
+    if (!order->tcp)
+        order->tcp = sort_by_clc(&pairing->tcp, scope);
+    return order->roce && order->tcp;
+}
+
+/* Pairs the halves of a run: those of RoCE from the index `roce` on, and those of TCP from the
+ * index `tcp` on, which lie between two pairs, or before or after all pairs. Nothing is paired if
+ * one of them has a partner, or if the times of one pair do not agree. */
+static void
+pair_run(const pairing_t *pairing, const order_t *order, unsigned roce, unsigned tcp,
+         unsigned count)
+{
+    half_t **one = order->roce + roce, **other = order->tcp + tcp;
+
+    for (unsigned i = 0; i < count; i++)
+        if (other[i]->partner)
+            return;
+    if (!may_all_be_one(pairing, one, other, count))
+        return;
+    for (unsigned i = 0; i < count; i++)
+        pair_up(one[i], other[i]);
+}
+
 /* Pairs all halves at once, if there are two of RoCE or more, and as many of TCP. Hosts give the
  * tokens of a link group one after the other, in the order in which connections agree on SMC-R. So
  * halves of RoCE are sorted by token; halves of TCP by the token in CLC or, if these are not
@@ -443,17 +481,65 @@ static void
 pair_by_order(const pairing_t *pairing, wmem_allocator_t *scope)
 {
     const halves_t *roce = &pairing->roce, *tcp = &pairing->tcp;
+    order_t order;
 
     if (roce->count < 2 || roce->count != tcp->count)
         return;
-    half_t **by_token = sort_by_token(roce, scope), **by_clc = sort_by_token(tcp, scope);
+    if (sort_both(pairing, &order, scope))
+        pair_run(pairing, &order, 0, 0, roce->count);
+}
 
-    if (!by_clc)
-        by_clc = sort_by_clc(tcp, scope);
-    if (!by_token || !by_clc || !may_all_be_one(pairing, by_token, by_clc, roce->count))
-        return;
-    for (unsigned i = 0; i < roce->count; i++)
-        pair_up(by_token[i], by_clc[i]);
+/* Returns the index of the partner of `roce` in the halves of TCP, from the index `from` on; the
+ * number of these halves: it is not among them. */
+static unsigned
+index_of_partner(const pairing_t *pairing, const order_t *order, const half_t *roce, unsigned from)
+{
+    while (from < pairing->tcp.count && order->tcp[from] != roce->partner)
+        from++;
+    return from;
+}
+
+/* Returns the index of the first half of RoCE with a partner, from the index `from` on; the number
+ * of these halves: none has one. */
+static unsigned
+next_pair(const pairing_t *pairing, const order_t *order, unsigned from)
+{
+    while (from < pairing->roce.count && !order->roce[from]->partner)
+        from++;
+    return from;
+}
+
+/* Pairs the halves that lie between pairs which are known by their ends, in the order of tokens. If
+ * as many halves of both kinds are between two pairs, they belong together one by one. Nothing more
+ * is paired when a pair contradicts the order. */
+static void
+pair_between(const pairing_t *pairing, const order_t *order)
+{
+    const unsigned count = pairing->roce.count;
+    unsigned roce = 0, tcp = 0;
+
+    for (unsigned i = next_pair(pairing, order, 0); i < count;
+         i = next_pair(pairing, order, i + 1)) {
+        unsigned at = index_of_partner(pairing, order, order->roce[i], tcp);
+        if (at == pairing->tcp.count)
+            return;
+        if (i - roce == at - tcp)
+            pair_run(pairing, order, roce, tcp, i - roce);
+        roce = i + 1;
+        tcp = at + 1;
+    }
+    if (count - roce == pairing->tcp.count - tcp)
+        pair_run(pairing, order, roce, tcp, count - roce);
+}
+
+/* Pairs halves that remain, by the order between pairs (pair_between()). */
+static void
+pair_rest(const pairing_t *pairing, wmem_allocator_t *scope)
+{
+    order_t order;
+
+    if (pairing->tcp.count && sort_both(pairing, &order, scope))
+        pair_between(pairing, &order);
 }
 
 /* ---- the halves ---- */
@@ -513,7 +599,7 @@ find_whole_groups(wmem_array_t *all, wmem_allocator_t *scope)
 
 /* Pairs of an earlier report are forgotten first, since packets that have come since may refute
  * them. If there are more than HALVES_MOST halves of one kind, no pairs are made. Pairs by the
- * order of tokens come before pairs by time. */
+ * order of all tokens come before pairs by time, and pairs by the order between these come last. */
 void
 smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_allocator_t *scope)
 {
@@ -536,6 +622,7 @@ smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_all
     pair_by_order(&pairing, scope);
     for (unsigned i = 0; i < ROUNDS_MOST && pair_some(&pairing); i++)
         continue;
+    pair_rest(&pairing, scope);
 }
 
 /* Takes a member of the TCP half, if the RoCE half does not know it. */
