@@ -79,8 +79,9 @@ uint64_t
 smcr_capture_stamp(const packet_info *pinfo)
 {
     uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
+    uint64_t time = seconds * SMCR_TIME_SECOND + (uint64_t)MAX(pinfo->abs_ts.nsecs, 0);
 
-    return seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs;
+    return MAX(time, 1);
 }
 
 /* Returns the newest step of the interface; NULL: none. */

@@ -21,8 +21,9 @@ smcr_when_t smcr_capture_when(const packet_info *pinfo);
  * before this frame. Called in the first pass, for each frame from which the state learns. */
 smcr_when_t smcr_capture_learn_when(const packet_info *pinfo);
 
-/* Returns the time stamp that the frame has in the file, nanoseconds since 1970; 0 for times
- * before. */
+/* Returns the time stamp that the frame has in the file, nanoseconds since 1970. The least time is
+ * 1, also for times before and for files without times: in the state 0 means that an event has not
+ * happened. */
 uint64_t smcr_capture_stamp(const packet_info *pinfo);
 
 /* Returns by how much the clock was set back immediately before this frame, nanoseconds; 0: it was

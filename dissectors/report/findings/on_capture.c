@@ -18,6 +18,7 @@ typedef struct {
     bool have_data;    /* each connection may have begun in the capture: its first data is captured,
                           and only its TCP handshake and CLC messages are missing */
     bool may_be_damaged; /* CLC messages of some connection are damaged */
+    bool may_be_truncated; /* the capture has truncated frames, and segments of `earliest` */
     const smcr_entry_connection_t *earliest; /* the connection with the lowest first frame; NULL:
                                                 none */
     const char *filter;                      /* display filter of all these connections; NULL: too
@@ -119,8 +120,11 @@ late_format(const late_conns_t *late, bool is_likely)
     if (late->have_data)
         return late->may_be_damaged ? "%s: CLC messages not captured, truncated or damaged%s"
                                     : "%s: CLC messages not captured, or truncated%s";
-    return is_likely ? "The capture starts mid-connection: %s%s"
-                     : "%s: the capture starts mid-connection%s";
+    if (is_likely)
+        return "The capture starts mid-connection: %s%s";
+    return late->may_be_truncated
+               ? "%s: the capture starts mid-connection, or the TCP handshake is truncated%s"
+               : "%s: the capture starts mid-connection%s";
 }
 
 /* Finding: late start. A connection began before the capture, so the capture has neither its TCP
@@ -138,6 +142,8 @@ find_late_start(smcr_finder_t *finder)
 
     if (!late.count)
         return;
+    late.may_be_truncated = finder->report->capture.cut_frames &&
+                            late.earliest->tcp_stream != SMCR_FIGURE_UNKNOWN;
     bool same = are_items_of(&items, &late);
     const char *conns = smcr_words_connections(finder->scope, late.earliest, late.count);
     bool is_likely = g_str_has_prefix(conns, "probably "); /* the name, not the late start */
@@ -566,13 +572,18 @@ find_no_roce(smcr_finder_t *finder, const translated_t *translated)
                     ports_text(finder, notice.subject));
 }
 
-/* Whether truncated frames may hide all SMC-R of the capture: they may hide some
- * (smcr_words_may_hide_smcr()), and no connection and no link of SMC-R is known. */
+/* Whether truncated frames may hide all SMC-R on RoCE: they may hide some
+ * (smcr_words_may_hide_smcr()), and the report has no link group, and no connection of which the
+ * outcome of the handshake is known. */
 static bool
 may_hide_all_smcr(const smcr_entry_report_t *report)
 {
-    return smcr_words_may_hide_smcr(report) && !report->connections.length &&
-           !report->link_groups.length;
+    if (!smcr_words_may_hide_smcr(report) || report->link_groups.length)
+        return false;
+    SMCR_FIGURE_EACH(connection, conn, report->connections)
+        if (conn->outcome != SMCR_FIGURE_OUTCOME_UNKNOWN)
+            return false;
+    return true;
 }
 
 /* Finding: frames are truncated by snaplen. The finding is a note if an expert item reports that
