@@ -66,8 +66,8 @@ typedef struct {
     bool is_same;  /* the consumer cursor is that of the last message: the member `same` of
                       smcr_evidence_cursors_t */
     bool is_next;  /* no packet is missing after the last message: smcr_evidence_is_next() */
-    bool is_first; /* the sequence number is 1, and the elements of both sides are announced: the
-                      sender has sent no message before */
+    bool is_first; /* the sequence number is 1, and the connection began in the capture: the sender
+                      has sent no message before */
     bool is_odd;   /* the last message has an impossible cursor */
     bool has_moved; /* the sender has moved to another link after the last message */
     int16_t seq_step; /* step from the sequence number of the last message: a member of
@@ -136,6 +136,16 @@ is_next_message(const succession_t *message)
            follows_directly(message->arrival, message->conn, message->last);
 }
 
+/* Whether the connection of the message began in the capture: the elements of both sides are
+ * announced, or a CLC message came before all its packets on RoCE. */
+static bool
+has_begin(const succession_t *message)
+{
+    bool are_announced = message->receiver->valid_from.qp && message->sender->announced_at.qp;
+
+    return are_announced || smcr_evidence_first_frame(message->conn);
+}
+
 /* The member `is_first` of the succession, whose members up to `is_next` are set. Immediate data
  * have no sequence number, so no packet may be missing before them. */
 static bool
@@ -143,8 +153,7 @@ is_first_message(const succession_t *message)
 {
     bool has_number = message->cdc->is_immediate ? message->is_next : true;
 
-    return has_number && message->cdc->seq == 1 && message->receiver->valid_from.qp &&
-           message->sender->announced_at.qp;
+    return has_number && message->cdc->seq == 1 && has_begin(message);
 }
 
 /* The member `step` of the succession, whose members up to `has_moved` are set. A message in

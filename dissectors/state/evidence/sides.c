@@ -43,7 +43,9 @@ smcr_evidence_has_one_clock(const smcr_conn_t *conn)
 uint32_t
 smcr_evidence_first_frame(const smcr_conn_t *conn)
 {
-    return smcr_evidence_has_one_clock(conn) ? conn->accept_frame : 0;
+    if (!smcr_evidence_has_one_clock(conn))
+        return 0;
+    return conn->accept_frame ? conn->accept_frame : conn->proposal_frame;
 }
 
 /* The later of both acknowledgements counts, and UINT32_MAX is later than any frame. */

@@ -386,7 +386,7 @@ fill_time_of(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
         return false;
     if (may_wait_for_credits(counted, !writer))
         doubt_programs(&direction);
-    filled->time = smcr_collect_times_entry(times, span, &direction, scope);
+    filled->time = smcr_collect_times_entry(times, writer, span, &direction, scope);
     if (may_wait_for_credits(counted, writer))
         doubt_pauses(filled->time);
     bound_full_time(entry, filled, role);

@@ -150,8 +150,24 @@ may_miss_before_move(const smcr_collect_times_t *times, const smcr_lgr_t *lgr, i
     return smcr_evidence_side_lacks_between(lgr, side, since, when.frame + 1);
 }
 
-/* note_unasked() and note_first() compare the packet with earlier ones, so they are called before
- * the timeline takes the packet. note_end() reads the timeline with the packet. */
+/* Notes whether the first CDC message of its sender shows that the capture has all packets that the
+ * sender has sent before. The timeline has the bytes of the sender's WRITEs so far. */
+static void
+note_begin(smcr_collect_times_t *times, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
+    smcr_collect_writer_times_t *of = &times->of[record->sender];
+
+    if (!packet->cdc || of->next_seq || !view || !smcr_record_is_new(record))
+        return;
+    bool is_first = is_next_message(packet->cdc, 0, times->timeline.is_late);
+    of->begins_whole = is_first && view->has_announced_bytes &&
+                       view->announced_bytes == times->timeline.writer[record->sender].unannounced;
+}
+
+/* note_unasked(), note_first() and note_begin() compare the packet with earlier ones, so they are
+ * called before the timeline takes the packet. note_end() reads the timeline with the packet. */
 void
 smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, smcr_when_t when,
                         const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)
@@ -175,6 +191,7 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
     note_unasked(times, when, packet->record);
     if (!times->timeline.begun.frame)
         note_first(times, packet->record->sender, gaps->whole_since);
+    note_begin(times, packet);
     smcr_timeline_take(&times->timeline, scope, &taken, &sink);
     note_end(times, when, packet);
 }
@@ -523,15 +540,25 @@ may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
     return begin > since ? begin - since : 0;
 }
 
+/* The unknown time that may belong to parts in which data are sent or awaited, nanoseconds: all but
+ * the time before the first packet, if the writer had certainly sent nothing then
+ * (`begins_whole`). `before`: may_carry_before(). `unknown`: the unknown time, `before` included. */
+static uint64_t
+may_be_busy(const smcr_collect_times_t *times, int writer, uint64_t unknown, uint64_t before)
+{
+    return times->of[writer].begins_whole ? unknown - before : unknown;
+}
+
 /* The parts add up to the time from the connection's first frame to its last one. If the capture
  * has the SYN, the time before `ready` counts as "connecting". Without the SYN the connection is
  * older than its first frame, and the time before `ready` counts as unknown. The upper
  * bound of a part (`..._most_s`) is the sum of the part and of the unknown time in which the
- * connection may have carried data (may_carry_before()); `unknown_s` may be more. Time that is
+ * connection may have carried data (may_be_busy()); `unknown_s` may be more. Time that is
  * either a wait for an answer or idle (SMCR_INTERVAL_IS_MAYBE_ANSWER) is only in the bounds of
  * these two parts. For retransmissions, `span->retransmission_most` limits the upper bound. */
 smcr_entry_conn_time_t *
-smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
+smcr_collect_times_entry(const smcr_collect_times_t *times, int side,
+                         const smcr_collect_span_t *span,
                          const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
 {
     const uint64_t *share = direction->division.share;
@@ -541,6 +568,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     uint64_t full = share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH];
     uint64_t before = may_carry_before(span, data.begin.time);
     uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + before;
+    uint64_t busy = may_be_busy(times, side, unknown, before);
     uint64_t maybe_answer = share[SMCR_INTERVAL_IS_MAYBE_ANSWER];
     uint64_t retransmitted = share[SMCR_INTERVAL_IS_RETRANSMISSION];
     uint64_t transfer = share[SMCR_INTERVAL_IS_TRANSFER] + share[SMCR_INTERVAL_IS_NEEDLESS];
@@ -559,13 +587,13 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
         .unknown_s = share[SMCR_INTERVAL_IS_UNKNOWN] + maybe_answer + (is_ready ? 0 : connecting),
     };
     entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown + maybe_answer;
-    entry->answer_most_s = entry->answer_s + unknown + maybe_answer;
-    entry->buffer_full_most_s = full + unknown;
-    entry->retransmission_most_s = retransmitted + unknown;
+    entry->answer_most_s = entry->answer_s + busy + maybe_answer;
+    entry->buffer_full_most_s = full + busy;
+    entry->retransmission_most_s = retransmitted + busy;
     if (span->retransmission_most != SMCR_FIGURE_UNKNOWN)
         entry->retransmission_most_s = MIN(entry->retransmission_most_s,
                                            MAX(retransmitted, span->retransmission_most + before));
-    entry->transfer_most_s = entry->transfer_s + unknown;
+    entry->transfer_most_s = entry->transfer_s + busy;
     return entry;
 }
 

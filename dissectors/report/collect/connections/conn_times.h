@@ -38,6 +38,9 @@ typedef struct {
                               the writer has ended the connection with it or before; 0: none */
     uint32_t next_seq; /* sequence number that follows the writer's last new CDC message, from 1 to
                           65536; 0: no message was captured so far */
+    bool begins_whole; /* the writer has sent nothing before its first captured message: the message
+                          has number 1, and the capture has the WRITEs of all bytes that it
+                          announces */
 } smcr_collect_writer_times_t;
 
 /* The timeline of a connection, and further facts about its times that the timeline does not
@@ -65,7 +68,8 @@ typedef struct {
                                     (smcr_timeline_packet_t) */
     const smcr_when_t *whole_since; /* by sender: packet from which on no packet of the link is
                                        missing; frame 0: none */
-    bool is_whole;             /* the CLC Confirm of the connection was captured */
+    bool is_whole;             /* the connection began in the capture: a CLC message before its
+                                  RoCE packets was captured */
 } smcr_collect_gaps_t;
 
 /* When a connection began, was ready for data, and ended. Times are nanoseconds since 1970. */
@@ -130,7 +134,7 @@ void smcr_collect_times_each_piece(const smcr_collect_times_t *times, int side,
 
 /* Returns the time of a direction, divided into the parts of the entry conn_time (entries.def). The
  * entry is allocated in `scope`. */
-smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *times,
+smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *times, int side,
                                                  const smcr_collect_span_t *span,
                                                  const smcr_timeline_direction_t *direction,
                                                  wmem_allocator_t *scope);

@@ -253,6 +253,14 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         smcr_distribution_add_time(&reverse->figures.read_reported_s, scope, view->read_time);
 }
 
+/* Whether the capture has a CLC message of the connection before its RoCE packets: the Confirm, or,
+ * if times of TCP and RoCE can be compared, any other. */
+static bool
+began_in_capture(const smcr_collect_conn_stats_t *counted)
+{
+    return counted->clc[SMCR_CLC_CONFIRM].frame || smcr_evidence_first_frame(counted->conn);
+}
+
 /* Counts a RoCE packet in the figures of its direction. A duplicate made by the network counts only
  * in the timeline. A retransmission counts as a retransmission, and never as another WRITE or CDC
  * message. But if the receiver had discarded the first transmission, the retransmission brings new
@@ -271,7 +279,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
     const smcr_collect_gaps_t gaps = {flows->gaps, flows->gap, flows->whole_since,
-                                      counted->clc[SMCR_CLC_CONFIRM].frame != 0};
+                                      began_in_capture(counted)};
     smcr_collect_times_take(&counted->counts->times, counted->scope, when, packet, &gaps);
     direction->figures.bytes +=
         smcr_collect_stream_bytes_take(&direction->bytes, counted->scope, record);
