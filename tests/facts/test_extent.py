@@ -119,12 +119,24 @@ SETUP = "6.1-v1-b-first-contact-ipv6"
 
 @pytest.mark.parametrize("side", [CLIENT, SERVER])
 def test_missing_step_of_the_setup(tshark, scratch, side):
-    """Before the last captured step the connection carried no data: only later time is unknown. The
-    buffer was never full: all data are known, and are less than it holds."""
+    """Before its first packet the connection carried no data: its first message has number 1, and
+    announces captured WRITEs only. So this time was setup, or nothing was written."""
+    whole = direction_of(tshark, altered(tshark, scratch, SETUP, list), side)["time"]
     time = direction_of(tshark, altered(tshark, scratch, SETUP, without(15)), side)["time"]
     assert time["connecting_s"] is None and time["unknown_s"] > 0.06
-    assert 0 < time["transfer_most_s"] - time["transfer_s"] < 0.02
-    assert time["buffer_full_most_s"] == time["buffer_full_s"] == 0
+    for part in ("answer", "buffer_full", "retransmission", "transfer"):
+        assert time[f"{part}_most_s"] == time[f"{part}_s"] == whole[f"{part}_s"], part
+    assert 0 < time["nothing_to_write_most_s"] - time["nothing_to_write_s"] < 0.02
+
+
+def test_unnamed_rmb(tshark, scratch):
+    """No CLC message names the client's RMB, and a CONFIRM RKEY is missing. The server's WRITEs
+    go to an announced RMB that no other connection uses. All figures of its data are known."""
+    whole = setup_of(tshark, altered(tshark, scratch, THREE, list), 58158)[SERVER]
+    part = setup_of(tshark, altered(tshark, scratch, THREE, without(39, 41)), 58158)[SERVER]
+    for name in ("bytes", "writes", "unannounced_bytes", "unreported_bytes", "ack_time_s"):
+        assert part[name] == whole[name], name
+    assert part["time"]["transfer_s"] == whole["time"]["transfer_s"]
 
 
 def test_small_data_fill_no_buffer(tshark):

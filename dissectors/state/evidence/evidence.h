@@ -345,8 +345,8 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
 bool smcr_evidence_has_one_clock(const smcr_conn_t *conn);
 
 /* The frame before which neither side sends a packet of the connection on RoCE: its Accept; if that
- * is not captured, its Proposal. 0: not known. Two interfaces of a capture may have two clocks, so that the order of TCP and RoCE is not
- * known either. */
+ * is not captured, its Proposal. 0: not known. Two interfaces of a capture may have two clocks, so
+ * that the order of TCP and RoCE is not known either. */
 uint32_t smcr_evidence_first_frame(const smcr_conn_t *conn);
 
 /* The frame after which neither side sends a packet of the connection: both have closed it, and the

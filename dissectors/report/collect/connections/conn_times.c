@@ -542,7 +542,8 @@ may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
 
 /* The unknown time that may belong to parts in which data are sent or awaited, nanoseconds: all but
  * the time before the first packet, if the writer had certainly sent nothing then
- * (`begins_whole`). `before`: may_carry_before(). `unknown`: the unknown time, `before` included. */
+ * (`begins_whole`). `before`: may_carry_before(). `unknown`: the unknown time, which includes
+ * `before`. */
 static uint64_t
 may_be_busy(const smcr_collect_times_t *times, int writer, uint64_t unknown, uint64_t before)
 {
