@@ -377,6 +377,11 @@ bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
  * SMCR_EVIDENCE_ANNOUNCED_WITHIN packets of the flow follow it. */
 bool smcr_evidence_may_miss_data_to(const smcr_conn_t *conn, int side);
 
+/* Whether the side of the connection, whose peer's token is not known, has certainly sent no CDC
+ * message since the capture began: no packet of the link group is missing, and no message to this
+ * peer has an unknown connection. */
+bool smcr_evidence_sent_no_message(const smcr_conn_t *conn, int side);
+
 /* Whether it is known if `side` has closed the connection. True in two cases: 1. the close is
  * captured; 2. no CDC message from the side can be missing. If the token of the other side is not
  * known, the side's messages may be listed as another connection object. Then also true if the

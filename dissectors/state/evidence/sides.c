@@ -221,6 +221,21 @@ has_ended_half(const smcr_lgr_t *lgr, int side)
     return false;
 }
 
+/* The messages may be listed as another connection, of which only their direction is known. */
+bool
+smcr_evidence_sent_no_message(const smcr_conn_t *conn, int side)
+{
+    const smcr_lgr_t *lgr = conn->lgr;
+
+    if (!lgr || conn->side[!side].has_token || lgr->one_direction_conns_forgotten)
+        return false;
+    SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->one_direction_conns) {
+        if (half->side[!side].has_token)
+            return false;
+    }
+    return has_seamless_links(lgr);
+}
+
 /* Every doubt gives false: the end may not be captured. */
 bool
 smcr_evidence_has_end(const smcr_conn_t *conn, int side)

@@ -543,6 +543,25 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->raw_cons = cdc->cons;
 }
 
+/* Settles a consumer cursor of the arriving message's receiver, `reader`, that seemed impossible: it
+ * was after all data that the captured messages had announced. If messages are missing before the
+ * arriving one, and this one announces the data (`out`), a missing message had announced them
+ * before, and the cursor was right. */
+static void
+settle_cursor(smcr_conn_side_t *reader, smcr_stream_t *out, const smcr_evidence_cursors_t *known)
+{
+    if (!smcr_conn_side_has_invalid_cursor(reader) || known->follows || !out)
+        return;
+    int64_t read = smcr_ring_distance(&out->ring, out->cons, reader->raw_cons);
+    bool is_right = smcr_ring_cursors_are_same(reader->prod, reader->raw_prod) && read >= 0 &&
+                    out->consumed + (uint64_t)read <= out->announced;
+    if (!is_right)
+        return;
+    smcr_stream_consume(out, reader->raw_cons);
+    reader->cons = reader->raw_cons;
+    reader->invalid_cursor_frame = 0;
+}
+
 /* Takes in a message that is no failover validation. `after_move`: the sender sent the message on
  * this link before it moved to another link, but the capture has the move first. */
 static void
@@ -561,6 +580,7 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     take_in_numbers(arrival, sender, cdc, &known);
     take_in_update(arrival, sender, receiver, cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
+    settle_cursor(receiver, streams.out, &known);
     if (known.seq_step > 1 && smcr_doubt_is_in_time(arrival))
         smcr_evidence_take_missing(arrival, conn, (uint64_t)known.seq_step - 1, 0);
     receiver->in.may_rewrite |= after_move;

@@ -37,23 +37,38 @@ ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts
     return (ending_t){tcp_closed || has_rest, tcp_closed || since <= last_frame};
 }
 
-/* Whether the RoCE packets certainly belong to the connection, and cursors give positions. Three
- * conditions: both directions are captured, both tokens are known, and no cursor is impossible. */
+/* Whether the sender has certainly sent neither a message nor a WRITE. */
+static bool
+has_sent_nothing(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    return !counted->counts->direction[sender].unowned_write &&
+           smcr_evidence_sent_no_message(counted->conn, sender);
+}
+
+/* Whether all packets of `sender` that are captured certainly count for the connection: the token of
+ * its messages is known, or it has sent nothing. */
+static bool
+knows_packets_of(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    return smcr_collect_conn_is_captured(counted, sender) &&
+           (counted->conn->side[!sender].has_token || has_sent_nothing(counted, sender));
+}
+
+/* Whether the RoCE packets certainly belong to the connection, and cursors give positions: both
+ * directions are captured, and no cursor is impossible. */
 static bool
 is_time_known(const smcr_collect_conn_stats_t *counted)
 {
-    const smcr_conn_side_t *sides = counted->conn->side;
-
     for (int side = 0; side < 2; side++)
-        if (!smcr_collect_conn_is_captured(counted, side) || !sides[side].has_token ||
-            smcr_conn_side_has_invalid_cursor(&sides[side]))
+        if (!knows_packets_of(counted, side) ||
+            smcr_conn_side_has_invalid_cursor(&counted->conn->side[side]))
             return false;
     return true;
 }
 
 /* Whether the reader's positions are needed to divide the time, and are not known. They are not
- * needed if the capture has CDC messages of the writer and shows that it has written nothing: no
- * WRITE to the reader, and no CDC message that announces data. */
+ * needed if the writer has written nothing: it has sent nothing; or the capture has CDC messages of
+ * it, but no WRITE to the reader, and no CDC message that announces data. */
 static bool
 misses_positions(const smcr_collect_conn_stats_t *counted, int reader)
 {
@@ -61,8 +76,9 @@ misses_positions(const smcr_collect_conn_stats_t *counted, int reader)
     bool has_written = counted->counts->times.timeline.writer[!reader].has_written ||
                        conn->side[!reader].has_announced;
 
-    return !conn->side[reader].in.positions_known &&
-           (has_written || !conn->side[!reader].last_cdc_frame);
+    if (conn->side[reader].in.positions_known || has_sent_nothing(counted, !reader))
+        return false;
+    return has_written || !conn->side[!reader].last_cdc_frame;
 }
 
 /* Returns why the time of the connection may not be divided exactly. The capture is out of order;
