@@ -220,7 +220,7 @@ def test_frame_that_is_not_captured_proves_no_loss(tshark, scratch):
         for each in (whole, path)
     ]
     assert texts[0].startswith(
-        "Packets lost or out of order downstream of the capture point; 4 of 256 "
+        "Packets lost or out of order downstream of the capture point, or damaged; 4 of 256 "
     )
     assert texts[1].startswith("Packets lost or out of order; 4 of 255 ")
 

@@ -1000,12 +1000,68 @@ test_size_hint(void)
     }
 }
 
+/* Truncated frames do not have their ICRC: the preference does not show which packets are
+ * damaged. */
+static void
+test_damage_hint(void)
+{
+    static const struct {
+        bool checks_all;
+        uint64_t cut_frames;
+        const char *text;
+    } hints[] = {
+        {false, 0, " downstream of the capture point, or damaged (-o smcr.check_icrc:TRUE); "},
+        {false, 9, " downstream of the capture point, or damaged; "},
+        {true, 0, " downstream of the capture point; "},
+        {true, 9, " downstream of the capture point, or damaged; "},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(hints); i++) {
+        scene_t scene;
+        scene_open(&scene);
+        pair_t flows = pair(&scene);
+        lose(flows.data);
+        flows.answers->nak.psn_sequence = 4;
+        scene.report.capture.cut_frames = hints[i].cut_frames;
+        scene.report.capture.check_icrc = hints[i].checks_all ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+        smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
+        const smcr_entry_finding_t *finding = scene.report.findings.entries[0];
+        g_assert_nonnull(strstr(finding->text, hints[i].text));
+        scene_close(&scene);
+    }
+}
+
+/* A snap length that hides all SMC-R has advice, also if CLC shows connections without an end. */
+static void
+test_snaplen_hint(void)
+{
+    static const smcr_figure_outcome_t outcomes[] = {SMCR_FIGURE_OUTCOME_UNKNOWN,
+                                                     SMCR_FIGURE_OUTCOME_FALLBACK};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(outcomes); i++) {
+        scene_t scene;
+        scene_open(&scene);
+        connection(&scene)->outcome = outcomes[i];
+        scene.report.capture.cut_frames = 9;
+        scene.report.other_roce = wmem_new0(scene.scope, smcr_entry_other_roce_t);
+        smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
+        const smcr_entry_finding_t *finding = NULL;
+        SMCR_FIGURE_EACH(finding, each, scene.report.findings)
+            finding = strcmp(each->kind, "cut_frames") ? finding : each;
+        g_assert_nonnull(finding);
+        g_assert_cmpint(strstr(finding->text, "128 bytes or more") != NULL, ==, i == 0);
+        scene_close(&scene);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/findings/lower_bound", test_lower_bound);
     g_test_add_func("/findings/size_hint", test_size_hint);
+    g_test_add_func("/findings/damage_hint", test_damage_hint);
+    g_test_add_func("/findings/snaplen_hint", test_snaplen_hint);
     scene_add_cases("/findings", cases, G_N_ELEMENTS(cases));
     return g_test_run();
 }

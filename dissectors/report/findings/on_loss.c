@@ -290,17 +290,16 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
                        (alone_of(sum) && !sum->recovery->reordered);
 
     if (!sum->missing && !sum->repeated_after.read)
-        return finder->report->capture.check_icrc == SMCR_FIGURE_YES
-                   ? "Packets lost or out of order downstream of the capture point"
-                   : "Packets lost or out of order downstream of the capture point, or damaged (-o "
-                     "smcr.check_icrc:TRUE)";
+        return wmem_strdup_printf(finder->scope,
+                                  "Packets lost or out of order downstream of the capture point%s",
+                                  smcr_finder_or_damaged(finder, ", or "));
     if (is_in_order && are_lost_upstream(sum, naks) && !sum->repeated_after.read)
         return "Packets lost";
     if (naks && naks == sum->late_naks)
         return "Packets out of order";
-    return sum->missing || finder->report->capture.check_icrc == SMCR_FIGURE_YES
-               ? "Packets lost or out of order"
-               : "Packets lost, out of order or damaged (-o smcr.check_icrc:TRUE)";
+    const char *damaged = sum->missing ? "" : smcr_finder_or_damaged(finder, " or ");
+    return *damaged ? wmem_strdup_printf(finder->scope, "Packets lost, out of order%s", damaged)
+                    : "Packets lost or out of order";
 }
 
 /* Whether a flow with retransmissions has no identifications that distinguish duplicates from

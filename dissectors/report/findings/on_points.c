@@ -146,8 +146,6 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                  .count = count,
                                  .when = way->lost_after_frame,
                                  .filter = after_filters[is_of_tcp(way)]};
-    bool is_checked =
-        is_of_tcp(way) || finder->report->capture.check_icrc == SMCR_FIGURE_YES;
     const char *answers = "";
 
     if (way->unanswered)
@@ -156,7 +154,7 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                      smcr_words_number(finder->scope, way->unanswered));
     smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which captured %s%s, %s%s",
                     packets_of(finder, way, count), way->to, count == 1 ? "it" : "them",
-                    is_checked ? "" : ", or damaged (-o smcr.check_icrc:TRUE)",
+                    is_of_tcp(way) ? "" : smcr_finder_or_damaged(finder, ", or "),
                     hosts_of(finder, way), answers);
 }
 

@@ -329,3 +329,15 @@ smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *oth
         return NULL;
     return wmem_strdup_printf(finder->scope, "%s || %s", one, other);
 }
+
+const char *
+smcr_finder_or_damaged(const smcr_finder_t *finder, const char *begin)
+{
+    const smcr_entry_capture_t *capture = &finder->report->capture;
+    bool lacks_icrcs = smcr_figure_or_zero(capture->cut_frames) != 0;
+
+    if (capture->check_icrc == SMCR_FIGURE_YES && !lacks_icrcs)
+        return "";
+    return wmem_strdup_printf(finder->scope, "%sdamaged%s", begin,
+                              lacks_icrcs ? "" : " (-o smcr.check_icrc:TRUE)");
+}

@@ -247,6 +247,12 @@ smcr_finder_is_filtered(const smcr_finder_t *finder)
     return finder->report->capture.filter != NULL;
 }
 
+/* Returns what the packets may be that a receiver did not take in, besides lost or out of order:
+ * damaged, with the preference that shows this. Truncated frames do not have their ICRC, so the
+ * preference does not help there. Returns "" if the ICRCs of all packets were checked. `begin`: the
+ * words before "damaged", ", or " or " or ". */
+const char *smcr_finder_or_damaged(const smcr_finder_t *finder, const char *begin);
+
 /* Returns the display filter "one || other". `one` is the joined filter of `count` connections,
  * `other` the filter of one more connection.
  * Returns `other` if `count` is 0. Returns NULL if the result would join more than
