@@ -453,20 +453,23 @@ flows_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
                         : "no RDMA flow of this class comes after these frames";
 }
 
-/* Returns how long the flow was paused: "598 ms"; without the speed of the link "6.3 ms to
- * 632 ms". `at_least`, `at_most`: nanoseconds. */
+/* Returns how long the flow was paused: "598 ms"; without the speed of the link "6.3 to 632 ms", or
+ * with two units "6.3 ms to 1.2 s". `at_least`, `at_most`: nanoseconds. */
 static const char *
 still_time(const smcr_finder_t *finder, uint64_t at_least, uint64_t at_most)
 {
     const char *least = smcr_words_duration(finder->scope, at_least);
     const char *most = smcr_words_duration(finder->scope, at_most);
+    const char *unit = strchr(least, ' '), *other_unit = strchr(most, ' ');
 
     if (g_str_equal(least, most))
         return most;
-    return wmem_strdup_printf(finder->scope, "%s to %s", least, most);
+    bool have_one_unit = unit && !g_strcmp0(unit, other_unit) && !strchr(unit + 1, ' ');
+    int length = have_one_unit ? (int)(unit - least) : (int)strlen(least);
+    return wmem_strdup_printf(finder->scope, "%.*s to %s", length, least, most);
 }
 
-/* Returns the number of further flows that stopped for good: ", as 2 other flows"; "": none. */
+/* Returns the number of further flows that stopped for good: ", and 2 others"; "": none. */
 static const char *
 other_stops_text(const smcr_finder_t *finder)
 {
@@ -476,21 +479,23 @@ other_stops_text(const smcr_finder_t *finder)
         stops += flow->pause && flow->pause->stopped;
     if (stops < 2)
         return "";
-    return wmem_strdup_printf(finder->scope, ", as %s",
-                              smcr_words_things(finder->scope, stops - 1, "other flow"));
+    return wmem_strdup_printf(finder->scope, ", and %s",
+                              smcr_words_things(finder->scope, stops - 1, "other"));
 }
 
-/* Returns how the flow stopped for good: "A → B sent nothing more for 3.2 s, up to the end of the
- * capture (3.1 s paused)". */
+/* Returns how the flow stopped for good: "A → B stopped for the last 3.2 s (3.1 s paused)"; without
+ * the speed of the link "(≤3.1 s paused)". */
 static const char *
 stop_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_flow_stop_t *stop = flow->pause->stopped;
+    bool is_bound = stop->still_s != stop->still_most_s;
 
-    return wmem_strdup_printf(finder->scope, "%s sent nothing more for %s, up to the end of the "
-                              "capture (%s paused)%s", smcr_words_flow(finder->scope, flow),
+    return wmem_strdup_printf(finder->scope, "%s stopped for the last %s (%s%s paused)%s",
+                              smcr_words_flow(finder->scope, flow),
                               smcr_words_duration(finder->scope, stop->silent_s),
-                              still_time(finder, stop->still_s, stop->still_most_s),
+                              is_bound ? "≤" : "",
+                              smcr_words_duration(finder->scope, stop->still_most_s),
                               other_stops_text(finder));
 }
 
@@ -527,7 +532,8 @@ still_frames(const smcr_finder_t *finder, const smcr_entry_flow_pause_t *pause)
 }
 
 /* Returns the number of other entries of ports and classes that are paused: " (and 2 more)"; "" if
- * there are none. `said`: the entry that the sentence names. */
+ * there are none, or if the sentence has no room, since it also names a flow. `said`: the entry that
+ * the sentence names. */
 static const char *
 other_pauses_text(const smcr_finder_t *finder, const smcr_entry_pause_t *said)
 {
@@ -570,7 +576,7 @@ find_pauses(smcr_finder_t *finder)
             .cost = still,
             .frames = flow ? still_frames(finder, flow->pause) : NULL},
         "Port %s paused %s%s with %s; %s", pause->port_mac ? pause->port_mac : "?",
-        paused_text(finder, pause), other_pauses_text(finder, pause),
+        paused_text(finder, pause), flow ? "" : other_pauses_text(finder, pause),
         smcr_words_things(scope, pause->frames, kind),
         flow ? still_text(finder, flow) : flows_text(finder, pause));
 }
