@@ -115,8 +115,8 @@ begin_grouping(grouping_t *grouping, const smcr_points_t *points, smcr_chain_t *
     grouping->numbers = g_new(uint32_t, points->count + 1);
     for (uint32_t i = 1; i <= points->count; i++) {
         const smcr_observed_flow_t *flow = &points->flows[points->observed[i].flow];
-        bool is_whole = !points->observed[i].is_damaged;
-        if (is_whole && flow->path == chain->path && flow->is_known &&
+        bool is_undamaged = !points->observed[i].is_damaged;
+        if (is_undamaged && flow->path == chain->path && flow->is_known &&
             smcr_chain_position(chain, points->observed[i].point) < chain->count)
             grouping->numbers[grouping->count++] = i;
     }

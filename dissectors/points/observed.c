@@ -830,20 +830,20 @@ smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *pack
 {
     uint32_t point = smcr_observed_point(points, &packet->place, packet->when.time);
     uint64_t ends = ends_of(packet->roce), identity = identity_of(packet->roce, ends);
-    bool is_copy = is_damaged_copy(points, identity, point);
+    bool was_shown = is_damaged_copy(points, identity, point);
     uint32_t flow = known_flow_of(points, packet->roce, ends, point);
 
     if (has_unchecked_copy(points, identity, point))
         return smcr_points_take(points, packet);
     if (!flow || !is_kept(points, packet, point))
-        return is_copy;
+        return was_shown;
     smcr_observed_t *observed = append(points, packet);
     observed->flow = flow - 1;
     observed->point = (uint8_t)point;
     observed->identity = identity;
-    observed->is_copy = is_copy;
+    observed->is_copy = was_shown;
     observed->is_damaged = points->has_damaged = true;
-    return is_copy;
+    return was_shown;
 }
 
 /* smcr_points_take() keeps one packet of a frame at most, and may have kept none of this frame. A
