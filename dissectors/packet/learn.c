@@ -298,6 +298,8 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 
     begin_arrival(pinfo, &packet->record, &arrival);
     arrival.roce = &packet->roce;
+    arrival.sought_qp = packet->receiver;
+    arrival.is_qp_sought = packet->is_receiver_sought;
     arrival.layer = packet->layer;
     smcr_points_t *points = packet->tapped ? NULL : smcr_state_points(arrival.state);
     bool found = take_at_point(pinfo, packet, points) ? smcr_state_copy(&arrival)
@@ -357,20 +359,25 @@ may_be_whole_message(const smcr_packet_t *packet)
     bool is_whole = smcr_ib_operations[packet->roce.opcode].is_whole_send &&
                     smcr_packet_has_bytes(packet) && !is_cut(packet->payload);
 
-    return is_whole && (packet->roce.payload_length == SMCR_LLC_LENGTH ||
-                        smcr_qp_find(smcr_capture_state(), &packet->roce.destination));
+    return is_whole && (packet->roce.payload_length == SMCR_LLC_LENGTH || packet->receiver);
 }
 
 /* The messages change what is known of links, RMBs and connections: a damaged one would make a link
  * or a connection that does not exist, or seem to break a rule. They are short, so the check costs
  * little. Of other packets, those are checked that would look like a fault of their sender. */
 bool
-smcr_packet_wants_icrc(const packet_info *pinfo, const smcr_packet_t *packet)
+smcr_packet_wants_icrc(const packet_info *pinfo, smcr_packet_t *packet)
 {
+    const smcr_state_t *state = smcr_capture_state();
+
     if (!is_first_pass(pinfo) || smcr_capture_is_quoted(pinfo))
         return false;
-    return may_be_whole_message(packet) ||
-           smcr_state_packet_is_doubtful(smcr_capture_state(), &packet->roce);
+    packet->receiver = smcr_qp_find(state, &packet->roce.destination);
+    packet->is_receiver_sought = true;
+    if (may_be_whole_message(packet))
+        return true;
+    return packet->receiver &&
+           smcr_state_packet_is_doubtful(state, &packet->roce, packet->receiver);
 }
 
 /* The ICRC of this packet is counted first, and the decision about its sender includes it. Later

@@ -32,6 +32,9 @@ typedef struct {
     tvbuff_t *payload;      /* captured payload without padding; NULL: none. The payload of an RDMA
                                WRITE may be set after smcr_packet_learn(), before
                                smcr_packet_show() */
+    smcr_qp_t *receiver;    /* queue pair that receives the packet, if `is_receiver_sought`; NULL:
+                               not known */
+    bool is_receiver_sought; /* smcr_packet_wants_icrc() has looked for the queue pair */
     uint16_t layer;         /* number of the packet in its frame, the same in every pass */
     smcr_record_t record;   /* record of the packet; set by smcr_packet_learn() */
     fragment_head *fragments; /* the reassembled parts of the message that the packet completes;
@@ -69,9 +72,9 @@ void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smc
 
 /* Whether the ICRC of the packet has to be checked without the preference smcr.check_icrc: in the
  * first pass, of each packet that may be a whole LLC or CDC message, or that is doubtful
- * (smcr_state_packet_is_doubtful()). Called after the payload is known, and before
- * smcr_packet_learn(). */
-bool smcr_packet_wants_icrc(const packet_info *pinfo, const smcr_packet_t *packet);
+ * (smcr_state_packet_is_doubtful()). Called after the payload is known, and right
+ * before smcr_packet_learn(), which uses the queue pair that is looked up here. */
+bool smcr_packet_wants_icrc(const packet_info *pinfo, smcr_packet_t *packet);
 
 /* First pass: returns a smcr_arrival_t, the argument with which the state learns a packet or
  * message, with the state, the time and the VLAN of this frame. The caller adds the record, and the

@@ -9,8 +9,8 @@
  *   transmission or its acknowledgement was lost after that point. If the receiver has reported
  *   only later bytes with a SACK block (RFC 2018), the transmission was lost.
  * - A SACK block below the acknowledgement number reports a range that has come once more (RFC
- *   2883): no transmission of a range that was sent twice was lost, nor of one that was sent n times
- *   and reported n - 1 times.
+ *   2883): no transmission of a range was lost that was sent twice, or that was sent n times and
+ *   reported n - 1 times.
  * - If the sender retransmits a range after an acknowledgement that covers it, the acknowledgement
  *   was lost.
  * - An acknowledgement without data has no sequence numbers. But the receiver echoes its time stamp
@@ -428,8 +428,8 @@ is_cause(const flow_t *flow, const range_t *range, uint32_t nth)
     return before && g_array_index(flow->answers, answer_t, before - 1).acked == range->from;
 }
 
-/* Whether the receiver has got all transmissions of the range: it reports each of them but the first
- * as one that has come once more. */
+/* Whether the receiver has got all transmissions of the range: it reports each of them but the
+ * first as one that has come once more. */
 static bool
 has_come_each_time(const range_t *range)
 {

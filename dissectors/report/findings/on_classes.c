@@ -532,8 +532,8 @@ still_frames(const smcr_finder_t *finder, const smcr_entry_flow_pause_t *pause)
 }
 
 /* Returns the number of other entries of ports and classes that are paused: " (and 2 more)"; "" if
- * there are none, or if the sentence has no room, since it also names a flow. `said`: the entry that
- * the sentence names. */
+ * there are none. `said`: the entry that the sentence names. The sentence has no room for it if it
+ * also names a flow. */
 static const char *
 other_pauses_text(const smcr_finder_t *finder, const smcr_entry_pause_t *said)
 {

@@ -356,13 +356,16 @@ is_of_link(smcr_arrival_t *arrival, smcr_qp_t *qp)
 }
 
 /* Finds the known SMC-R queue pair with the number and the GID of the packet's receiver; NULL:
- * there is none. */
+ * there is none. A second call for the same packet looks it up once more, since the message of the
+ * packet may have changed what is known. */
 static smcr_qp_t *
-find_receiver(const smcr_arrival_t *arrival)
+find_receiver(smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
-    smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->destination);
+    smcr_qp_t *qp = arrival->is_qp_sought ? arrival->sought_qp
+                                          : smcr_qp_find(arrival->state, &roce->destination);
 
+    arrival->is_qp_sought = false;
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_IB_CNP)
         return NULL;
     if (may_complete_link(qp, roce))
@@ -384,18 +387,16 @@ is_unusual(const smcr_ib_headers_t *roce)
 
 /* An acknowledgement may cover any PSN, so its PSN shows nothing. */
 bool
-smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_headers_t *roce)
+smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_headers_t *roce,
+                              const smcr_qp_t *receiver)
 {
-    bool is_positive_ack = roce->opcode == SMCR_RC_ACK && !is_unusual(roce);
-    const smcr_qp_t *qp = is_positive_ack && !state->has_trouble
-                              ? NULL
-                              : smcr_qp_find(state, &roce->destination);
-
-    if (!qp)
-        return false;
-    if (state->has_trouble || is_unusual(roce) || !smcr_flow_is_next(&qp->traffic.flow, roce->psn))
+    if (state->has_trouble || is_unusual(roce))
         return true;
-    return roce->has_reth && !smcr_write_fits(state, qp, roce);
+    if (roce->opcode == SMCR_RC_ACK)
+        return false;
+    if (!smcr_flow_is_next(&receiver->traffic.flow, roce->psn))
+        return true;
+    return roce->has_reth && !smcr_write_fits(state, receiver, roce);
 }
 
 /* Whether the queue pair carries SMC-R is decided before anything else changes. A packet with a

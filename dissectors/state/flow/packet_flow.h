@@ -61,9 +61,11 @@ void smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *c
  * not closed. Sets `arrival->goes_on`, by which smcr_state_packet() accepts the packet. */
 bool smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token);
 
-/* Whether a packet of a known link may be damaged: it contradicts what is known of the link, or
- * earlier packets of the capture had trouble. Correct peers send such packets, too. */
-bool smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_headers_t *roce);
+/* Whether a packet to the known queue pair `receiver` may be damaged: it contradicts what is known
+ * of the link, or earlier packets of the capture had trouble. Correct peers send such packets,
+ * too. */
+bool smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_headers_t *roce,
+                                   const smcr_qp_t *receiver);
 
 /* Makes the queue pair that receives the packet known, since a message has proven that it carries
  * SMC-R. `sender_qpn`: queue pair number of the sender, as CONFIRM LINK reports it, in host byte

@@ -598,6 +598,9 @@ typedef struct {
                                         or a RoCE packet */
     smcr_qp_t *qp;         /* queue pair that receives the packet; NULL: not known, or a CLC
                               message */
+    smcr_qp_t *sought_qp;  /* queue pair with the receiver's number and GID, if `is_qp_sought`;
+                              NULL: not known */
+    bool is_qp_sought;     /* the queue pair was looked up when the packet came */
     smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
     smcr_when_t when;      /* frame and time of the packet */
     bool goes_on;          /* the PSN of the packet is far from the highest PSN of its flow, but the
