@@ -48,7 +48,7 @@ cover_up_to(smcr_flow_t *flow, smcr_psn_t psn, uint64_t time)
 }
 
 /* Notes that `frame` proves that the receiver has discarded all packets that came after a gap and
- * have PSNs above `psn`. */
+ * have PSNs above `psn`. Packets older than the history are left out. */
 static void
 prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {

@@ -26,8 +26,8 @@ newest_read(smcr_reads_t *reads)
     return &reads->reads[(reads->count - 1) % reads->size];
 }
 
-/* Makes room for one more READ. The list grows up to SMCR_READS_KEPT slots. After that, the newest
- * READ overwrites the oldest. */
+/* Makes room for one more READ if the list is full. The list grows up to SMCR_READS_KEPT slots.
+ * After that, the newest READ overwrites the oldest. */
 static void
 grow_list(smcr_reads_t *reads, wmem_allocator_t *scope)
 {

@@ -224,8 +224,8 @@ offers_text(const smcr_message_clc_t *message, const char *separator)
     return first ? "nothing" : wmem_strbuf_get_str(text);
 }
 
-/* Writes the versions that the Proposal offers, and the number of EIDs, into the Info column and
- * the line of the message. */
+/* Writes the versions that the Proposal offers into the Info column and the line of the message,
+ * and the number of EIDs if the Proposal has an SMCv2 extension (`has_v2`). */
 static void
 summarize(const smcr_message_clc_t *message)
 {

@@ -147,7 +147,8 @@ layout_row(const attribute_t *row, unsigned length)
 }
 
 /* Shows `length` bytes at offset `at` as their row describes, and stores the value. The role in the
- * link group is a code in the message, and is stored as a bool: true for the server. */
+ * link group is a code in the message, and is stored as a bool: true for the server. If the bytes
+ * are not captured whole, the walk is marked as flawed. */
 static void
 show_row(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at, unsigned length)
 {

@@ -181,7 +181,8 @@ skip_large_gap(follow_info_t *follow, const packet_info *pinfo, bool from_server
     }
 }
 
-/* Adds the data of a packet, and the data that have waited for them. */
+/* Adds the data of a packet, and the data that have waited for them. Data that have to wait
+ * themselves are only kept. */
 static void
 add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *from,
          const smcr_payload_fresh_t *fresh)

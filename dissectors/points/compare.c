@@ -132,8 +132,8 @@ misses_any(const smcr_chain_t *chain)
     return false;
 }
 
-/* Makes the chain of a path, joins damaged packets to its transmissions, and sets the fates of
- * these. `turned`: as `is_turned` of smcr_chain_make(). */
+/* Makes the chain of a path. If it has two points or more, joins damaged packets to its
+ * transmissions, and sets the fates of these. `turned`: as `is_turned` of smcr_chain_make(). */
 static void
 follow_path(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool turned)
 {

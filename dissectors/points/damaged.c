@@ -115,8 +115,8 @@ find_transmission(const damaged_t *damaged)
     return best.number;
 }
 
-/* Joins the observation `observed`, a packet with a wrong ICRC, to the transmission that fits best.
- * `number`: number of the observation. */
+/* Joins the observation `observed`, a packet with a wrong ICRC, to the transmission that fits best,
+ * if its point is on the chain and a transmission fits. `number`: number of the observation. */
 static void
 join_packet(smcr_chain_t *chain, smcr_observed_t *observed, uint32_t number)
 {

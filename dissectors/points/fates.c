@@ -120,7 +120,7 @@ collect_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, uint32_
 }
 
 /* Follows the receiver of a flow, at the last point of the flow, and its sender, at the first
- * point. */
+ * point. Stops at a point that has no events. */
 static void
 follow_flow(const smcr_chain_t *chain, uint32_t flow, GArray *events, smcr_fates_slot_t *slots)
 {

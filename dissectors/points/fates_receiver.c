@@ -152,7 +152,9 @@ settle_pending(follower_t *receiver, const doubt_t *doubt)
 }
 
 /* Sets the fate of the earlier transmission of a PSN that is retransmitted now. `was_seen`: the
- * last point has the earlier transmission. A PSN that is acknowledged already is left alone. */
+ * last point has the earlier transmission. A PSN that is acknowledged already is left alone, and so
+ * is a transmission that is known to be lost. If the step back began with a READ or atomic that no
+ * NAK has asked for (`fetched`), the fates of the other PSNs are unknown. */
 static void
 settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
 {

@@ -253,7 +253,8 @@ keep_once(GArray *numbers)
     g_array_set_size(numbers, kept);
 }
 
-/* Adds beginning and end of a segment to the cuts of its flow. */
+/* Adds beginning and end of a segment to the cuts of its flow, unless it takes no sequence numbers
+ * (`span` is 0). */
 static void
 add_cuts(cutting_t *cutting, uint32_t flow, uint64_t from, uint32_t span)
 {

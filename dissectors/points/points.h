@@ -175,7 +175,8 @@ bool smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t
 
 /* Notes that two TCP connections are one, which the points show before and after NAT. `copy`: a
  * segment of the second connection that was taken; `original`: the same segment as the first
- * connection has it. All segments of the second connection count as those of the first one. */
+ * connection has it. All segments of the second connection count as those of the first one. Does
+ * nothing if no segment of one of the connections was taken, or if they are one already. */
 void smcr_points_join_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *copy,
                           const smcr_points_tcp_segment_t *original);
 

@@ -86,8 +86,8 @@ smcr_report_end_page(void)
         forget();
 }
 
-/* Registers listeners for the page, and has Wireshark pass all packets to them. `opens`: a browser
- * opens the page. */
+/* Registers listeners for the page, and has Wireshark pass all packets to them. Does nothing if
+ * `filter` is wrong. `opens`: a browser opens the page. */
 static void
 begin(const char *path, const char *filter, const smcr_series_t *choice, bool opens)
 {

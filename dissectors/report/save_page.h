@@ -13,7 +13,8 @@
 void smcr_report_save_page(const char *path, const char *filter, const smcr_series_t *choice);
 
 /* Saves the page in a new file of the folder for temporary files, and opens it in the user's
- * browser. The other arguments are those of smcr_report_save_page(). */
+ * browser. A file that cannot be made is reported to the user. The other arguments are those of
+ * smcr_report_save_page(). */
 void smcr_report_open_page(const char *filter, const smcr_series_t *choice);
 
 /* Removes the listeners of a page that was saved. Called when a report is drawn. */

@@ -28,8 +28,8 @@ name_of_part(const smcr_ib_headers_t *roce, const smcr_record_t *record)
     return smcr_ib_operations[roce->opcode].is_write ? part_names[roce->opcode] : PART "?";
 }
 
-/* Shows the place of the data: index and offset in the RMB, position in the stream, and bytes that
- * are rewritten or missing. */
+/* Shows the place of the data, as far as it is known: index and offset in the RMB, position in the
+ * stream, and bytes that are rewritten or missing. */
 static void
 show_place(proto_tree *tree, const smcr_record_t *record)
 {

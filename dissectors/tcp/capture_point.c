@@ -248,7 +248,8 @@ take_plain_data(tvbuff_t *tvb, packet_info *pinfo, smcr_points_t *points,
         smcr_points_join_tcp(points, taken, &original);
 }
 
-/* Takes the segment at the beginning of `tvb`. `points`: the capture points of the file. */
+/* Takes the segment at the beginning of `tvb`. A segment whose header cannot be read, or whose
+ * conversation is not known, is left out. `points`: the capture points of the file. */
 static void
 take_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_points_t *points)
 {

@@ -35,9 +35,10 @@ void smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const struct tcpheader *tcp);
 
 /* First pass: learns a fallback. If the segment is a SYN-ACK without the SMC-R option, and the SYN
- * had the option, the connection stays on TCP. The dissector of the option "maximum segment size"
- * calls this function, because every SYN-ACK has that option. `tvb`: that option. `tcp`: header of
- * the segment. */
+ * had the option, the connection stays on TCP. Of a SYN that may be damaged, learns that it may
+ * have had the SMC-R option. The dissector of the option "maximum segment size" calls this
+ * function, because every SYN and SYN-ACK has that option. `tvb`: that option. `tcp`: header of the
+ * segment. */
 void smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp);
 
 /* Shows the fallback at the SYN-ACK whose missing SMC-R option has caused it. */

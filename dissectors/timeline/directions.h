@@ -126,7 +126,8 @@ typedef struct {
     const smcr_link_t *last_write_link; /* link of the last captured RDMA WRITE; NULL: none */
     uint32_t last_write_psn;  /* PSN of this RDMA WRITE, 24 bits; set with `last_write_link` */
     smcr_when_t last_acked;   /* last acknowledgement of packets of the writer; frame 0: none */
-    const smcr_link_t *last_acked_link; /* link of the packets that `last_acked` acknowledges */
+    const smcr_link_t *last_acked_link; /* link of the packets that `last_acked` acknowledges; set
+                                           with `last_acked` */
     smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be
                                  missing; frame 0: none are missing, or an acknowledgement has come
                                  since then */
@@ -143,7 +144,8 @@ typedef struct {
     const smcr_step_back_t *needless_step; /* last step back in which the writer retransmitted a
                                               packet that was acknowledged before; NULL: none */
     /* points to the acknowledgement of the last packet that may end a request of the writer's
-     * application: a WRITE with data, or a CDC message that announces data. NULL: not known */
+     * application: a WRITE with data, or a CDC message that announces data. NULL: not known, or the
+     * writer waits for space */
     const smcr_ack_t *const *request_acked;
     smcr_when_t unknown_since; /* packet since which it is not known what the writer does; frame 0:
                                   this is known */

@@ -68,7 +68,8 @@ static const layout_t layouts[] = {
     [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, true, .qpn = 0},
 };
 
-/* Reads the service ID of a message. `body`: the bytes after the MAD header. */
+/* Reads the service ID of a message, if its kind has one. `body`: the bytes after the MAD
+ * header. */
 static void
 take_service(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
 {

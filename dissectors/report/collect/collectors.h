@@ -374,8 +374,9 @@ void smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_i
 void smcr_collect_flow_sizes_join(smcr_collect_flow_sizes_t *sizes,
                                   const smcr_collect_flow_sizes_t *from);
 
-/* Fills in the sizes of the entry. `end`: time of the last packet of the capture, nanoseconds.
- * Memory is allocated in `scope`. */
+/* Fills in the size of the longest packet that has arrived, and the request that never does
+ * (`stuck`). `end`: time of the last packet of the capture, nanoseconds since 1970. Memory is
+ * allocated in `scope`. */
 void smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
                                   uint64_t end, wmem_allocator_t *scope);
 

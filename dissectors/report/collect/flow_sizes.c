@@ -11,7 +11,8 @@
 /* ---- acknowledgements ---- */
 
 /* Notes that all requests before the PSN `expected` are acknowledged, and updates the longest
- * acknowledged length. */
+ * acknowledged length. If that PSN is the first known one, or higher than before, `stuck` begins
+ * anew. */
 static void
 acknowledge(smcr_collect_flow_sizes_t *sizes, uint32_t expected)
 {

@@ -355,9 +355,9 @@ smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection, const sm
 /* Compares two long silences for sorting, by the frame of their last retransmission. */
 SMCR_FIGURE_ORDER(by_last_frame, smcr_collect_long_silence_t, silence, silence->time.end.frame)
 
-/* Adds the long silences of `from`, which stay there, too, since expert items name
- * the flow of their time. The list stays in the order of frames:
- * smcr_collect_flow_times_was_silent() looks at its last element only. */
+/* Adds the long silences of `from` (NULL: none), which stay there, too, since expert items name the
+ * flow of their time. The list stays in the order of frames: smcr_collect_flow_times_was_silent()
+ * looks at its last element only. */
 static void
 add_long_ones(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, wmem_array_t *from)
 {

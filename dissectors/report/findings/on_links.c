@@ -573,7 +573,8 @@ was_never_used(const link_place_t *place)
 
 /* Makes at most one finding about a link. The rules are tried in a fixed order: a rule whose
  * finding says more about the cause comes first. Links that failed on the same path are one
- * finding, of the first of them. */
+ * finding, of the first of them. Links that were lost, and links that were left, get findings only
+ * up to a number (has_room_for()). */
 static void
 find_on_link(const link_place_t *place)
 {

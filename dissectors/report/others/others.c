@@ -88,8 +88,8 @@ came_before(const smcr_others_t *others, wmem_map_t *known, const smcr_others_pa
 
 /* ---- counting ---- */
 
-/* Counts an acknowledgement by its syndrome, the first byte after the BTH (InfiniBand vol. 1,
- * 9.7.5.2). */
+/* Counts an acknowledgement that is a NAK, by its syndrome, the first byte after the BTH
+ * (InfiniBand vol. 1, 9.7.5.2). Nothing is counted if that byte is not captured. */
 static void
 count_syndrome(smcr_entry_other_roce_t *counts, const smcr_others_packet_t *packet)
 {

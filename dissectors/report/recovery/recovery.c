@@ -344,7 +344,8 @@ take_asked(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_r
     rare->answered = place;
 }
 
-/* Takes a packet that comes after a packet with a higher PSN, and whose PSN no packet had. */
+/* Takes a packet that comes after a packet with a higher PSN, and whose PSN no packet had. It
+ * counts as late, unless a NAK has asked for its PSN. */
 static void
 take_late(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_request_t *request,
           uint32_t depth)

@@ -96,7 +96,8 @@ bool smcr_words_may_hide_smcr(const smcr_entry_report_t *report);
 uint64_t smcr_words_covered(const smcr_entry_capture_t *capture);
 
 /* Returns for how much of the capture the class was paused: "101 ms"; without the speed of the link
- * at most: "≤33.6 ms". A pause may still be in force after the last frame of the capture. */
+ * at most: "≤33.6 ms"; "no time" if no frame has asked for a pause. A pause may still be in force
+ * after the last frame of the capture. */
 const char *smcr_words_paused_time(wmem_allocator_t *scope, const smcr_entry_pause_t *pause,
                                    const smcr_entry_capture_t *capture);
 

@@ -5,10 +5,10 @@
 
 #include "flows.h"
 
-/* First frame after the last gap between the point and `psn`, in the flow to `qp`. A request whose
- * content is not known (`last_late_psn`) counts as a gap. 0: there is no gap. UINT32_MAX: the point
- * is in another flow, in which a request may be missing after the point. If the point is not set,
- * or is in another flow without such a gap: all gaps before `psn` count. */
+/* First frame after the last gap between the point and `psn`, in the flow to `qp`. A request that
+ * is no WRITE, and whose content is not known (`last_late_frame`), counts as a gap. 0: there is no
+ * gap. UINT32_MAX: the point is in another flow, in which a request may be missing after the point.
+ * All gaps before `psn` count if the point is not set, or is in another flow without such a gap. */
 static uint32_t
 last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {

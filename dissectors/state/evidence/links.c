@@ -15,9 +15,9 @@ typedef struct {
 } period_t;
 
 /* Whether a message that changes a link may be missing in the period, in the flow to the queue
- * pair. A packet whose content is not known, since it came out of order or is truncated, counts as
- * missing. Missing packets that later messages prove change no link
- * (smcr_evidence_prove_missing()). */
+ * pair. A packet that is no WRITE, and whose content is not known, since it came out of order or is
+ * truncated, counts as missing, even if it came after the period. Missing packets that later
+ * messages prove change no link (smcr_evidence_prove_missing()). */
 static bool
 may_miss(const smcr_qp_t *qp, period_t period)
 {

@@ -514,7 +514,7 @@ end_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_exchange_t *wait
 
 /* Takes in a step of the CLC handshake: Proposal, Accept or Confirm. Accept and Confirm answer the
  * previous message of the other side. Proposal and Accept begin an exchange, which waits for its
- * answer. */
+ * answer. Copies and late messages are left out (adds_no_step()). */
 static void
 take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
 {

@@ -123,7 +123,8 @@ has_begun_before(const smcr_arrival_t *arrival, smcr_qp_t *qp, const smcr_clc_t 
            has_early_conn(arrival, qp, &clc->u.accept);
 }
 
-/* Makes the group of `qp` that of the Accept, which comes later than other frames of the group. */
+/* Makes the group of `qp` that of the Accept, which comes later than other frames of the group. An
+ * Accept without first contact only proves that times of two clocks differ. */
 static void
 announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
          const smcr_clc_accept_t *accept)

@@ -569,7 +569,7 @@ take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
 }
 
 /* Takes in the reason of DELETE LINK. The first DELETE LINK for the link with the reason "lost
- * path" is reported. */
+ * path" is kept as the loss, and reported if the link was active. */
 static void
 take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
 {

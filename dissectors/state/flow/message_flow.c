@@ -134,8 +134,8 @@ discard_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return true;
 }
 
-/* Takes in the credits of a CDC message. ANCK takes them in before it looks for the connection
- * (smc_cdc.c there, smc_cdc_rx_handler()). */
+/* Takes in the credits of a CDC message, if the receiver takes the packet in. ANCK takes them in
+ * before it looks for the connection (smc_cdc.c there, smc_cdc_rx_handler()). */
 static void
 take_in_credits(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

@@ -161,7 +161,7 @@ note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
 }
 
 /* Takes in a message of RDMA-CM: fabric/peers/ follows the state of the RDMA-CM connection.
- * (InfiniBand 12.9) */
+ * (InfiniBand 12.9) A message that names no connection sets only the kind of its record. */
 static void
 take_in_cm_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 {

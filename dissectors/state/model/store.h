@@ -84,8 +84,8 @@ struct smcr_state {
                                                                pairs which have received too many
                                                                packets (full_qp_key()) */
     /* points/ */
-    struct smcr_points *points; /* packets at several capture points; NULL: the file has one capture
-                                   point */
+    struct smcr_points *points; /* packets at several capture points; NULL: only one point is known
+                                   so far, or the preference `points` turns them off */
     /* state/state.c */
     wmem_map_t *senders;     /* address of a sender, interface and kind of checksum -> how many of
                                 its checksums are right and wrong; NULL: none was checked */

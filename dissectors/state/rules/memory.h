@@ -48,7 +48,8 @@ typedef struct {
 
 /* A reuse: an RMB element or alert token of one connection has been given to another connection. */
 typedef struct {
-    const smcr_conn_t *new_conn; /* the connection that has been given the element or token */
+    const smcr_conn_t *new_conn; /* the connection that has been given the element or token; NULL:
+                                    it is being released */
     uint64_t time;         /* time of the CLC message that has given the element or token away,
                               nanoseconds since the epoch */
     uint8_t side;          /* side that owns the element or token */

@@ -109,7 +109,8 @@ has_clc(const smcr_conn_t *conn)
            conn->partial_clc[1];
 }
 
-/* Whether TCP has carried no data but CLC, in both directions. */
+/* Whether TCP has carried no data but CLC, in both directions. False if bytes may not be
+ * captured. */
 static bool
 has_carried_nothing(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {

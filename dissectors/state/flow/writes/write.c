@@ -680,8 +680,9 @@ follows_unplaced(const smcr_qp_t *qp, smcr_psn_t psn)
            psn < qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR;
 }
 
-/* Adds the bytes of the packet with the place `place` to the stream, at `position`. `psn`: PSN of
- * the packet, or of the first packet of its request. */
+/* Adds the bytes of the packet with the place `place` to the stream, at `position`, and notes in
+ * `place` how many bytes are rewritten or missing before. `psn`: PSN of the packet, or of the first
+ * packet of its request. */
 static void
 add_to_stream(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t psn,
               uint64_t position, smcr_place_t *place)
