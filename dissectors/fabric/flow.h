@@ -52,8 +52,9 @@ typedef enum {
  * NULL. */
 typedef struct {
     smcr_flow_order_t order; /* order of the packet's PSN among the earlier packets of the flow */
-    smcr_flow_receiver_action_t receiver_action; /* what the receiver does with a request; not set
-                                                    for a response */
+    smcr_flow_receiver_action_t receiver_action; /* what the receiver does with a request; of a
+                                                    response ..._DROPS if its ICRC is wrong,
+                                                    otherwise not set */
     smcr_psn_t psn;          /* PSN of a request, unwrapped; 0: the packet is a response; or its
                                 ICRC is wrong, and the flow has no PSN before it */
     smcr_when_t first;       /* For a retransmission: the first packet with the PSN; if the PSN

@@ -27,7 +27,7 @@ smcr_when_t smcr_capture_learn_when(const packet_info *pinfo);
 uint64_t smcr_capture_stamp(const packet_info *pinfo);
 
 /* Returns by how much the clock was set back immediately before this frame, nanoseconds; 0: it was
- * not. */
+ * not, or a frame of another interface has shown the same step before. */
 uint64_t smcr_capture_clock_step(const packet_info *pinfo);
 
 /* Forgets the clocks of the previous file. */

@@ -171,9 +171,9 @@ check_trailer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return true;
 }
 
-/* Shows the trailer after the body, and returns whether it is right. If the message is truncated
- * within the body, an expert item of the body has already reported this. If the trailer is
- * incomplete, `message->reached_end` becomes false. */
+/* Shows the trailer after the body, and returns whether it is right; false if it is missing. If
+ * the message is truncated within the body, an expert item of the body has already reported this.
+ * If the trailer is incomplete, `message->reached_end` becomes false. */
 static bool
 dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
 {

@@ -293,7 +293,8 @@ examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offs
 }
 
 /* Whether smcr_layout_walk() has to examine a row for reserved bits: the message is only examined,
- * or there is no tree. If there is a tree, the function that shows the row examines it. */
+ * or there is no tree and the row is captured whole (`whole`). If there is a tree, the function
+ * that shows the row examines it. */
 static bool
 is_examined(const smcr_layout_walk_t *walk, bool whole)
 {

@@ -322,8 +322,9 @@ judge_delays(const smcr_judge_way_t *way)
 
 /* ---- what no answer proves ---- */
 
-/* Whether only the first point of the segment has the transmission, and it is undecided whether the
- * transmission was lost or not captured at the second point. */
+/* Whether only the first point of the segment has the transmission, which is of this way and not
+ * ambiguous, and it is undecided whether the transmission was lost or not captured at the second
+ * point. */
 static bool
 is_undecided(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
 {

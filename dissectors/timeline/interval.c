@@ -309,7 +309,8 @@ may_depend_on_peer(unsigned holds)
     return (holds & BIT(FULL)) != 0 || (may_await_answer && !is_under_way);
 }
 
-/* The part to which a moment is charged: that of the first row of `moment_cases` that fits.
+/* The part to which a moment is charged: that of the first row of `moment_cases` that fits. A
+ * retransmission and missing packets of the peer count only if the writer may depend on its peer.
  * `holds`: BIT() of each kind that holds at this moment. */
 static smcr_interval_part_t
 part_of(unsigned holds)

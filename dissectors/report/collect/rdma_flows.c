@@ -387,8 +387,8 @@ kind_without_id(const smcr_collect_t *collection, const smcr_collect_followed_t 
     return sixteenths >= 7 ? CNP_IS_COPY : CNP_UNDECIDED;
 }
 
-/* Returns whether the packet is a duplicate of the flow's last CNP, which has the same IP
- * identification. */
+/* Returns whether the packet is a duplicate of the flow's last CNP: it comes less than CNP_SOON
+ * after that CNP, and has the same IP identification. Without one, kind_without_id() decides. */
 static cnp_kind_t
 kind_of_cnp(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
             smcr_when_t when, const smcr_ib_headers_t *roce)

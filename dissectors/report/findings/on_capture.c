@@ -345,7 +345,8 @@ link_of_stream(const smcr_finder_t *finder, uint64_t stream)
     return NULL;
 }
 
-/* Returns the name of a device: "fe80::1 (MAC 52:54:00:aa:00:01)". */
+/* Returns the name of a device: its GID, and its MAC address if that is known: "fe80::1 (MAC
+ * 52:54:00:aa:00:01)". */
 static const char *
 device_text(const smcr_finder_t *finder, const smcr_entry_queue_pair_t *end)
 {

@@ -263,8 +263,8 @@ severity_of_loss(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_
 
 /* Whether packets were lost upstream of the capture point. Some packets are missing in the capture
  * only: the receiver acknowledged them, and nobody retransmitted them. The other missing packets
- * must be at least as many as the `naks` NAKs. If there were more NAKs, one of them would ask for a
- * captured packet, which may have been out of order downstream. */
+ * must be at least as many as the `naks` NAKs, and at least one. If there were more NAKs, one of
+ * them would ask for a captured packet, which may have been out of order downstream. */
 static bool
 are_lost_upstream(const smcr_entry_rdma_t *sum, uint64_t naks)
 {

@@ -100,8 +100,8 @@ draw(void *listener)
         draw_report(listeners);
 }
 
-/* Draws the report in tshark. Does nothing in Wireshark's window: there end_frame() has drawn the
- * report at the last frame. */
+/* Draws the report in tshark, if a frame was selected. Does nothing in Wireshark's window: there
+ * end_frame() has drawn the report at the last frame. */
 static void
 draw_selected(void *listener)
 {

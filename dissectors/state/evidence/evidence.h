@@ -385,7 +385,7 @@ bool smcr_evidence_sent_no_message(const smcr_conn_t *conn, int side);
 /* Whether it is known if `side` has closed the connection. True in two cases: 1. the close is
  * captured; 2. no CDC message from the side can be missing. If the token of the other side is not
  * known, the side's messages may be listed as another connection object. Then also true if the
- * links of the group miss no packet, and no such object has ended. */
+ * links of the group miss no packet, and no such object has ended or was forgotten. */
 bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
 
 /* Whether a side of the link has stopped answering (third retransmission without an answer), and

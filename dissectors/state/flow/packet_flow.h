@@ -30,8 +30,9 @@
 bool smcr_state_packet(smcr_arrival_t *arrival);
 
 /* Notes in `arrival->record` the link or the RDMA flow of a packet that the state does not learn,
- * since the same transmission is learned at another capture point. Changes nothing else. Needs the
- * headers in `arrival->roce`. Returns false if neither link nor flow is known. */
+ * since the same transmission is learned at another capture point, and that this copy counts for
+ * nothing (`order`, `receiver_action`). Links and flows do not change. Needs the headers in
+ * `arrival->roce`. Returns false if neither link nor flow is known. */
 bool smcr_state_copy(smcr_arrival_t *arrival);
 
 /* Learns the LLC message of a SEND, after smcr_state_packet(). The message is taken in now, or,

@@ -176,9 +176,9 @@ struct smcr_conn {
     struct smcr_tapped *tapped; /* what a tap in the kernel of a host shows of the connection
                                    (flow/tapped/tapped.c); NULL: nothing */
     uint32_t tcp_stream;     /* number of the TCP connection (tcp.stream) */
-    uint32_t conversation_from; /* frame from which on `conversation` has been known; of an object
-                                   that was joined with another one (`merged_into`): frame in which
-                                   it was joined */
+    uint32_t conversation_from; /* frame from which on `conversation` has been known, 0: not known;
+                                   of an object that was joined with another one (`merged_into`):
+                                   frame in which it was joined */
 
     /* ---- its place in the capture ---- */
     uint32_t index;          /* number of the connection in the capture, from 0 (smcr.stream) */

@@ -202,7 +202,8 @@ typedef struct {
     bool has_announced_bytes : 1; /* `announced_bytes` is known: the previous CDC message of the
                                      sender is captured */
     bool has_read_bytes : 1; /* `read_bytes` is known: the previous CDC message of the sender is
-                                captured */
+                                captured, and the size of the element that the sender reads is
+                                known or the consumer cursor has not moved */
     bool has_announced : 1; /* `announced` is known */
     bool has_consumed : 1;  /* `consumed` is known */
     bool has_unread_bytes : 1; /* `unread_bytes` is known: all CDC messages of the sender's peer are
