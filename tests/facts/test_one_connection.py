@@ -8,8 +8,9 @@ be of a connection.
 import json
 import sys
 
+import pcapng
 import pytest
-from bed import TOP
+from bed import TOP, captures
 
 sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth.capture import Capture  # noqa: E402
@@ -167,3 +168,45 @@ def test_confirm_without_a_known_link_group(tshark, scratch):
     for passes in (), ("-2",):
         seen = json.loads(tshark.show(path, *passes, "-q", "-z", "smcr,json"))
         assert {each["client_to_server"]["bytes"] for each in seen["connections"]} == {None}
+
+
+def middle(frames):
+    """The middle half of a capture."""
+    return frames[len(frames) // 4 : -len(frames) // 4]
+
+
+def without_times(frames):
+    return [pcapng.at_time(frame, 0) for frame in frames]
+
+
+def truncated(frames):
+    return [pcapng.cut(frame, 96) for frame in frames]
+
+
+# capture, how it is altered, number of connections, words of the page, words that are false
+AS_USERS_SEND_THEM = [
+    ("6.1-v2-d-bulk-slow-reader", middle, 1, ["of 10.0.0.2 reads slowly"], []),
+    ("6.1-v1-b-first-contact-ipv6", without_times, 1, ["No fault"], ["broken"]),
+    (
+        "6.1-v1-b-first-contact-ipv6",
+        truncated,
+        1,
+        ["or the TCP handshake is truncated", "128 bytes or more"],
+        [],
+    ),
+]
+
+
+def test_captures_as_users_send_them(tshark, scratch):
+    """A connection is one entry, and what the frames show is said, in captures that are altered as
+    users alter them."""
+    path = scratch / "altered.pcapng"
+    for name, alter, count, words, false in AS_USERS_SEND_THEM:
+        head, frames = pcapng.read(captures()[name])
+        pcapng.write(path, head, alter(frames))
+        path.chmod(0o644)
+        seen = json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))
+        page = " ".join(tshark.show(path, "-2", "-q", "-z", "smcr,report").split())
+        assert len(seen["connections"]) == count, name
+        assert [each for each in words if each not in page] == [], name
+        assert [each for each in false if each in page] == [], name

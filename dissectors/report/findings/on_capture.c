@@ -18,7 +18,7 @@ typedef struct {
     bool have_data;    /* each connection may have begun in the capture: its first data is captured,
                           and only its TCP handshake and CLC messages are missing */
     bool may_be_damaged; /* CLC messages of some connection are damaged */
-    bool may_be_truncated; /* the capture has truncated frames, and segments of `earliest` */
+    bool may_be_truncated; /* see the static function may_be_truncated() */
     const smcr_entry_connection_t *earliest; /* the connection with the lowest first frame; NULL:
                                                 none */
     const char *filter;                      /* display filter of all these connections; NULL: too
@@ -111,6 +111,14 @@ are_items_of(const smcr_figure_notice_t *items, const late_conns_t *late)
            items->subject->stream == late->earliest->stream;
 }
 
+/* Whether the TCP handshake of the connection may be captured, and truncated: the capture has
+ * segments of the connection, and truncated frames. */
+static bool
+may_be_truncated(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    return finder->report->capture.cut_frames && conn->tcp_stream != SMCR_FIGURE_UNKNOWN;
+}
+
 /* Returns the sentence about connections that began before the capture, or of which only TCP and
  * CLC are missing. `is_likely`: the name of the earliest connection begins with "probably", so the
  * sentence must not begin with the name. */
@@ -142,8 +150,7 @@ find_late_start(smcr_finder_t *finder)
 
     if (!late.count)
         return;
-    late.may_be_truncated = finder->report->capture.cut_frames &&
-                            late.earliest->tcp_stream != SMCR_FIGURE_UNKNOWN;
+    late.may_be_truncated = may_be_truncated(finder, late.earliest);
     bool same = are_items_of(&items, &late);
     const char *conns = smcr_words_connections(finder->scope, late.earliest, late.count);
     bool is_likely = g_str_has_prefix(conns, "probably "); /* the name, not the late start */

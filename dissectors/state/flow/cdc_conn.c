@@ -15,6 +15,10 @@
  * both are one connection. */
 #define MATCHES_ENOUGH 4
 
+/* How many different consumer cursors of a direction have to follow the producer cursor of the
+ * direction with the expected token, until both are one connection. */
+#define FOLLOWS_ENOUGH 16
+
 /* How many connections of a link group have to have the expected tokens, until tokens decide which
  * of several directions with fitting cursors is the right one. */
 #define JOINED_ENOUGH 3
@@ -161,6 +165,21 @@ note_unmatched(smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
     lgr->token_unmatched |= is_first && !has_expected_token(lgr, receiver, cdc);
 }
 
+/* Counts that `half` fits the cursors of a message of `conn`, if its consumer cursor is another one
+ * than that of the last such message. Returns how many different cursors have fitted so far. */
+static uint32_t
+count_fitting(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
+{
+    bool is_same = conn->fitting_half == half;
+
+    if (is_same && smcr_ring_cursors_are_same(conn->fitting_cursor, cdc->cons))
+        return conn->fitting_count;
+    conn->fitting_count = is_same ? conn->fitting_count + 1 : 1;
+    conn->fitting_half = half;
+    conn->fitting_cursor = cdc->cons;
+    return conn->fitting_count;
+}
+
 /* Counts that `half` alone fits the cursors of a message of `conn`. Returns whether this has
  * happened MATCHES_ENOUGH times, each time with another consumer cursor: then both are one
  * connection, whatever their tokens. The data of each new cursor were written in the capture, so
@@ -170,15 +189,52 @@ note_unmatched(smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 static bool
 fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
 {
-    bool is_same = conn->fitting_half == half;
-
-    if (is_same && smcr_ring_cursors_are_same(conn->fitting_cursor, cdc->cons))
-        return false;
-    conn->fitting_count = is_same ? conn->fitting_count + 1 : 1;
-    conn->fitting_half = half;
-    conn->fitting_cursor = cdc->cons;
-    return conn->fitting_count >= MATCHES_ENOUGH && !conn->lgr->knows_token_difference &&
+    return count_fitting(conn, half, cdc) >= MATCHES_ENOUGH && !conn->lgr->knows_token_difference &&
            !conn->lgr->one_direction_conns_forgotten;
+}
+
+/* Whether the cursor `cons` of a reader may follow the cursor `prod` of its writer: it is at or
+ * before it, by less than one round of the RMB element. */
+static bool
+follows(smcr_cursor_t cons, smcr_cursor_t prod)
+{
+    uint16_t rounds = (uint16_t)(prod.wrap - cons.wrap);
+
+    return rounds == 0 ? cons.count <= prod.count : rounds == 1 && cons.count > prod.count;
+}
+
+/* The known direction that has the expected token for the other direction of `conn`, and is not
+ * newer than the beginning of `conn`, if both began in the capture (may_be_one()); NULL: none.
+ * `receiver`: as in find_other_direction(). */
+static smcr_conn_t *
+find_expected_half(const smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+{
+    SMCR_LIST_EACH(smcr_conn_t *, half, conn->lgr->one_direction_conns) {
+        bool is_other = !half->side[receiver].has_token && half->side[!receiver].has_token;
+        if (is_other && differs_as_announced(conn->lgr, half, receiver, cdc) &&
+            may_be_one(conn, half))
+            return half;
+    }
+    return NULL;
+}
+
+/* Finds the other direction of `conn`, of which only the direction of the message is known, if its
+ * reader is always behind, so that no cursor is equal to the last one of the writer; NULL: not
+ * certain. The direction has to have the expected token. Its producer cursor was followed
+ * (follows()) by the last FOLLOWS_ENOUGH different consumer cursors of `conn`, and is no longer in
+ * the first round, which says little. `receiver`: as in find_other_direction(). */
+static smcr_conn_t *
+find_followed_half(smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+{
+    smcr_conn_t *half = find_expected_half(conn, receiver, cdc);
+
+    if (!half || !may_pair_directions(conn->lgr, cdc))
+        return NULL;
+    if (follows(cdc->cons, half->side[receiver].prod))
+        return count_fitting(conn, half, cdc) >= FOLLOWS_ENOUGH && cdc->cons.wrap ? half : NULL;
+    if (conn->fitting_half == half)
+        conn->fitting_count = 0;
+    return NULL;
 }
 
 /* Finds the known direction whose writer has read all that the sender of the message has written,
@@ -206,21 +262,29 @@ has_no_data(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
 
 /* Finds the known direction of a connection that has carried no data, as one that its program only
  * opens and closes; NULL: none, or not clear which. Cursors of 0 show nothing, so the tokens
- * decide: the group has to have a steady difference (has_steady_difference()). `conn`, `receiver`:
- * as in find_other_direction(); a known direction is not joined so. */
+ * decide: the group has to have a steady difference (has_steady_difference()). `receiver`: as in
+ * find_other_direction(). */
 static smcr_conn_t *
-find_idle_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+find_idle_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 {
     smcr_conn_t *found = NULL;
 
     bool reports_data = cdc->cons.count || cdc->prod.count;
 
-    if (conn || reports_data || lgr->token_difference_changes || !has_steady_difference(lgr))
+    if (reports_data || lgr->token_difference_changes || !has_steady_difference(lgr))
         return NULL;
     SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns)
         if (has_no_data(half, receiver, cdc) && differs_as_announced(lgr, half, receiver, cdc))
             found = half;
     return found;
+}
+
+/* Finds the other direction by its token, where no cursor of the message is equal to one of it;
+ * NULL: not certain. `conn`, `receiver`: as in find_other_direction(). */
+static smcr_conn_t *
+find_half_by_token(const smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+{
+    return conn ? find_followed_half(conn, receiver, cdc) : find_idle_half(lgr, receiver, cdc);
 }
 
 /* Finds the other direction of a connection whose CLC messages are not captured. NULL: no direction
@@ -247,7 +311,7 @@ find_other_direction(smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smc
     if (!found)
         found = find_read_half(lgr, conn, receiver, cdc);
     if (!found)
-        found = find_idle_half(lgr, conn, receiver, cdc);
+        found = find_half_by_token(lgr, conn, receiver, cdc);
     if (!found || differs_as_announced(lgr, found, receiver, cdc)) {
         lgr->joined_as_expected += found != NULL;
         return found;
