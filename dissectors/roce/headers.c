@@ -149,6 +149,27 @@ find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip
            leads_to_udp(frame, ip, *end);
 }
 
+/* A device that mirrors packets may truncate them before it sends them on, in a tunnel or alone.
+ * Then no length of the frame shows it, but the lengths in the headers of IP and UDP do, if they
+ * agree. A sender's frame cannot be shorter than its headers say. */
+tvbuff_t *
+smcr_roce_whole(tvbuff_t *tvb, const packet_info *pinfo)
+{
+    smcr_host_ip_packet_t ip;
+    int udp = tvb_raw_offset(tvb) - UDP_LENGTH;
+    uint32_t end;
+
+    if (pinfo->ptype != PT_UDP || udp < 0)
+        return tvb;
+    uint32_t told = tvb_get_ntohs(tvb_get_ds_tvb(tvb), udp + 4);
+    if (told <= tvb_reported_length(tvb) + UDP_LENGTH || !find_ip_header(tvb, 0, pinfo, &ip, &end))
+        return tvb;
+    if (ip.is_fragment || ip.offset + ip.total_length != end + told)
+        return tvb;
+    return tvb_new_subset_length_caplen(tvb, 0, (int)tvb_captured_length(tvb),
+                                        (int)told - UDP_LENGTH);
+}
+
 /* Reads the headers around the packet (VLAN tags, tunnels), whose IP header or GRH is at `offset`
  * of the buffer `source`. Reads nothing in most frames, which have an Ethernet header alone. */
 static void

@@ -20,6 +20,11 @@
 bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                     smcr_ib_headers_t *roce);
 
+/* Returns the packet with the length that its headers of IP and UDP say, if `tvb`, the payload of
+ * UDP, is shorter: then the packet was truncated before it was captured. Otherwise returns `tvb`.
+ * Never throws an exception. */
+tvbuff_t *smcr_roce_whole(tvbuff_t *tvb, const packet_info *pinfo);
+
 /* Fills in `roce`, which smcr_packet_begin() has prepared, for a packet that did not come through
  * the wrapper of InfiniBand's dissector (host/hooks.h). Headers that only services other than RC
  * have are not filled in. The values come from `infiniband`, which InfiniBand's dissector passes to

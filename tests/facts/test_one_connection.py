@@ -183,9 +183,15 @@ def truncated(frames):
     return [pcapng.cut(frame, 96) for frame in frames]
 
 
+def sliced(frames):
+    """As a mirror port truncates frames: no length of the file shows it."""
+    return [pcapng.with_data(frame, pcapng.data(frame)[:128]) for frame in frames]
+
+
 # capture, how it is altered, number of connections, words of the page, words that are false
 AS_USERS_SEND_THEM = [
     ("6.1-v2-d-bulk-slow-reader", middle, 1, ["of 10.0.0.2 reads slowly"], []),
+    ("6.1-v2-d-bulk-slow-reader", sliced, 2, ["of server 10.0.0.2 reads slowly"], ["broken"]),
     ("6.1-v1-b-first-contact-ipv6", without_times, 1, ["No fault"], ["broken"]),
     (
         "6.1-v1-b-first-contact-ipv6",
