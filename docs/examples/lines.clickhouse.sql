@@ -52,9 +52,10 @@ CREATE TABLE smcr_lines
         Nullable(String), `lasted_s` Nullable(Float64), `begin_time` Nullable(DateTime64(9, 'UTC')), `request_time`
         Nullable(DateTime64(9, 'UTC')))), `end` Tuple(`by` Nullable(String), `time` Nullable(DateTime64(9, 'UTC')),
         `is_reported` Nullable(Bool), `idle_time` Nullable(DateTime64(9, 'UTC')), `other_time` Nullable(DateTime64(9,
-        'UTC')), `written_after` Nullable(Bool), `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9,
-        'UTC')), `not_known` Array(String)), `to_server` Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool),
-        `writes` Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes`
+        'UTC')), `other_after_time` Nullable(DateTime64(9, 'UTC')), `other_by_time` Nullable(DateTime64(9, 'UTC')),
+        `written_after` Nullable(Bool), `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9, 'UTC')),
+        `not_known` Array(String)), `to_server` Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes`
+        Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes`
         Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64), `time`
         Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64),
         `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64),

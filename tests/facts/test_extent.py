@@ -219,6 +219,18 @@ def test_missing_end_of_a_connection(tshark, scratch):
         assert all(part[other] for other in whole if other != port)
 
 
+def test_missing_end_of_the_other_side(tshark, scratch):
+    """The second close is missing. Packets of its sender show that it came after the first one."""
+    name, port = "6.1-v1-j-http11", 34884
+    end = ends_of(tshark, altered(tshark, scratch, name, list))[port]
+    gone = end["other_frame"]
+    assert end["other_after_frame"] == end["other_by_frame"] == gone
+    part = ends_of(tshark, altered(tshark, scratch, name, without(gone)))[port]
+    assert (part["by"], part["frame"]) == (end["by"], end["frame"])
+    assert part["other_frame"] is part["other_by_frame"] is None
+    assert end["frame"] <= part["other_after_frame"] < gone
+
+
 # What is missing; capture; frames; clients' ports that lose nothing; names of figures
 UNKNOWN = (None, "unknown")
 OTHERS = {

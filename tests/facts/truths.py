@@ -52,6 +52,7 @@ def kinds_of(name):
 # (docs/report.md): that of an altered capture holds the truth of the whole one.
 PARTS = ("nothing_to_write_s", "answer_s", "buffer_full_s", "retransmission_s", "transfer_s")
 STEPS = ("tcp_", "accept_", "confirm_", "llc_")  # of the setup: each has bounds, too
+OTHER_ENDS = ("other_after_frame", "other_by_frame")  # bounds
 OTHER_PARTS = ("connecting_s", "unknown_s")  # of one of them nothing is said, the other is the rest
 BUSY = ("buffer_full_s", "retransmission_s", "transfer_s")  # each has bounds of its own
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s")}
@@ -744,6 +745,20 @@ def of_end(before, after, numbers):
         if is_known(one[name], other[name]):
             frame = numbers[other[name] - 1]
             yield f"end.{name}", one[name], frame, frame == one[name]
+    yield from of_other_end(one, other, numbers)
+
+
+def of_other_end(one, other, numbers):
+    """Bounds of the frame in which the other end closed the connection."""
+    frames = {name: other[name] and numbers[other[name] - 1] for name in OTHER_ENDS}
+    if one["other_frame"] and frames["other_after_frame"]:
+        yield "end.other_after_frame", one["other_frame"], frames["other_after_frame"], (
+            frames["other_after_frame"] <= one["other_frame"]
+        )
+    if one["other_frame"] and frames["other_by_frame"]:
+        yield "end.other_by_frame", one["other_frame"], frames["other_by_frame"], (
+            frames["other_by_frame"] >= one["other_frame"]
+        )
 
 
 def of_connection(before, after, later, unseen):

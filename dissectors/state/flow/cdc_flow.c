@@ -543,10 +543,10 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->raw_cons = cdc->cons;
 }
 
-/* Settles a consumer cursor of the arriving message's receiver, `reader`, that seemed impossible: it
- * was after all data that the captured messages had announced. If messages are missing before the
- * arriving one, and this one announces the data (`out`), a missing message had announced them
- * before, and the cursor was right. */
+/* Settles a consumer cursor of `reader`, the receiver of the arriving message, that seemed
+ * impossible: it was after all data that the captured messages had announced. If messages are
+ * missing before the arriving one, and this one announces the data (`out`), a missing message had
+ * announced them before, and the cursor was right. */
 static void
 settle_cursor(smcr_conn_side_t *reader, smcr_stream_t *out, const smcr_evidence_cursors_t *known)
 {

@@ -45,8 +45,8 @@ has_sent_nothing(const smcr_collect_conn_stats_t *counted, int sender)
            smcr_evidence_sent_no_message(counted->conn, sender);
 }
 
-/* Whether all packets of `sender` that are captured certainly count for the connection: the token of
- * its messages is known, or it has sent nothing. */
+/* Whether all captured packets of `sender` certainly count for the connection: the token of its
+ * messages is known, or it has sent nothing. */
 static bool
 knows_packets_of(const smcr_collect_conn_stats_t *counted, int sender)
 {

@@ -312,14 +312,30 @@ is_first_certain(const certain_t *certain, const smcr_collect_closing_t *closing
     return certain->is_whole || (closing->first.frame && closing->is_proven);
 }
 
+/* Whether no message of `side` is missing between its last message that does not end the connection
+ * and the packet `when`. A later packet of its flow is captured: so a sequence gap would show
+ * packets that are missing before it. */
+static bool
+has_messages_up_to(const certain_t *certain, const smcr_collect_closing_t *closing, int side,
+                   smcr_when_t when)
+{
+    const smcr_conn_side_t *sender = &certain->conn->side[side];
+    uint32_t since = closing->open.frame ? closing->open.frame : certain->first;
+
+    if (!since || !sender->link || smcr_conn_side_has_moved(sender))
+        return false;
+    return sender->link->qp[!side].traffic.flow.highest_frame > when.frame &&
+           !smcr_evidence_conn_lacks_between(certain->conn, since, when.frame + 1);
+}
+
 /* Whether `side`, which sent the messages of `closing`, had certainly not ended before `when`: its
  * own end came later, or one of its later messages does not end the connection, or the capture has
- * all its messages up to the last one that the peer acknowledged. */
+ * all its messages up to then, or up to the last one that the peer acknowledged. */
 static bool
 was_open(const certain_t *certain, const smcr_collect_closing_t *closing, int side,
          smcr_when_t when)
 {
-    if (closing->open.frame > when.frame)
+    if (closing->open.frame > when.frame || has_messages_up_to(certain, closing, side, when))
         return true;
     if (closing->first.frame)
         return is_first_certain(certain, closing);
@@ -414,6 +430,22 @@ may_end_elsewhere(const smcr_collect_times_t *times, const smcr_conn_t *conn, in
     return !conn->side[!side].has_token && !smcr_evidence_has_end(conn, side);
 }
 
+/* Fills in with which message, `when`, the other end ended the connection, or bounds of it. The
+ * other end had not ended the connection before its last message that does not end it, nor before the
+ * first end. `other`: messages of the other end. */
+static void
+add_other_end(smcr_entry_conn_end_t *entry, const certain_t *certain,
+              const smcr_collect_closing_t *other, smcr_when_t when)
+{
+    if (is_first_certain(certain, other)) {
+        entry->other_frame = entry->other_after_frame = entry->other_by_frame = when;
+        return;
+    }
+    bool is_later = other->open.frame > entry->frame.frame;
+    entry->other_after_frame = is_later ? other->open : entry->frame;
+    entry->other_by_frame = when;
+}
+
 /* A CDC message is a snapshot: with its number and its flags it shows what missing packets of the
  * link group cannot have changed (smcr_collect_closing_t). If only a report over netlink shows an
  * end, no packet of the link group may be missing. */
@@ -440,9 +472,9 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
         .frame = ends[first],
         .is_reported = smcr_figure_truth(is_reported),
         .idle_frame = is_reported ? (smcr_when_t){0, 0} : idle_before(&certain, ends[first]),
-        .other_frame = is_first_certain(&certain, other) ? ends[!first] : (smcr_when_t){0, 0},
         .written_after = written_after(&certain, !first, ends[first]),
         .aborted_by = SMCR_FIGURE_ROLE_NONE};
+    add_other_end(entry, &certain, other, ends[!first]);
     add_abort(entry, &certain, client);
     return entry;
 }
