@@ -1675,8 +1675,8 @@ EVERY = [
             "rounds-do-not-count",
             "dissectors/state/model/stream.c",
             "facts/test_hosts.py::test_what_hosts_tell[late-wrap]",
-            "(uint64_t)cursor.wrap * smcr_ring_room(ring)",
-            "(uint64_t)(cursor.wrap & 1) * smcr_ring_room(ring)",
+            "position_in_round(&ring, cons.wrap, stream->cons.count)",
+            "position_in_round(&ring, cons.wrap & 1, stream->cons.count)",
         ),
         (
             NAMES,
