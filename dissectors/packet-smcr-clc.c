@@ -102,7 +102,8 @@ dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return dissect_messages(tvb, pinfo, tree, conn, data);
 }
 
-/* Whether the heuristic may take these bytes: they begin with an eyecatcher. */
+/* Whether the heuristic may take these bytes: they begin with an eyecatcher, the user has enabled
+ * the heuristic, and no bypass is set (smcr_handshake_bypass()). */
 static bool
 is_for_heuristic(tvbuff_t *tvb, const packet_info *pinfo)
 {

@@ -94,7 +94,8 @@ newest_step(uint32_t interface)
     return NULL;
 }
 
-/* Whether time stamps jump forward again to the time before the step, from `from` to `to`. */
+/* Whether time stamps jump forward again to the time before the step, from `from` to `to`: by
+ * LEAST_STEP or more, and by at least half of the step back. */
 static bool
 ends_step(const step_t *step, uint64_t from, uint64_t to)
 {

@@ -38,7 +38,8 @@ typedef struct {
     smcr_tcp_carried_t contents; /* what it carries */
 } checked_t;
 
-/* Counts a checksum. Returns whether it is wrong, and most checksums of the sender are right. */
+/* Counts a checksum, if it is known whether it is right. Returns whether it is wrong, and wrong
+ * checksums of this sender mean damage (smcr_senders_mean_damage()). */
 static bool
 count_checksum(const checked_t *segment, const smcr_sender_t *sender, smcr_host_checksum_t found)
 {

@@ -628,7 +628,8 @@ take_response(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_sent_t *pack
 
 /* ---- packets ---- */
 
-/* Whether the UDP source port of the packet differs from that of the flow's earlier packets. */
+/* Whether the UDP source port of the packet differs from that of the flow's earlier packets. False
+ * if one of the two ports is not known, or if the packet is of no judged service (is_judged()). */
 static bool
 changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
              const smcr_sent_t *packet)

@@ -16,7 +16,7 @@
 
 /* ---- the order of CLC and RoCE ---- */
 
-/* Whether the first link of the group has carried no packet so far. */
+/* Whether the link, which a captured first contact has announced, has carried no packet so far. */
 static bool
 is_idle(const smcr_link_t *link)
 {

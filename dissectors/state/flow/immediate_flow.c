@@ -285,7 +285,7 @@ is_next(const smcr_arrival_t *arrival, const smcr_state_immediate_t *message)
     return smcr_evidence_is_next(&begin, message->conn);
 }
 
-/* Whether the place of the packet's data is known. */
+/* Whether the packet has data, and the position of the data in the stream is known. */
 static bool
 brings_placed_data(const smcr_place_t *place)
 {

@@ -283,9 +283,10 @@ void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   const smcr_collect_tcp_facts_t *tcp,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* Returns how TCP ended the handshake of CLC: a new entry, allocated in `scope`. NULL: the
- * handshake had a result, has not ended, or its end is not known. `tcp`: facts of the TCP
- * connection; NULL: not known. `fallback`: frame that proves the fallback; frame 0: none. */
+/* Returns how the handshake of CLC ended without a result: TCP ended, or the server sent other data
+ * in place of an Accept. A new entry, allocated in `scope`. NULL: the handshake had a result, has
+ * not ended, or its end is not known. `tcp`: facts of the TCP connection; NULL: not known.
+ * `fallback`: frame that proves the fallback; frame 0: none. */
 smcr_entry_conn_handshake_end_t *
 smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
                            const smcr_collect_tcp_facts_t *tcp, smcr_when_t fallback,

@@ -550,7 +550,8 @@ take_in_token(smcr_state_t *state, const smcr_tapped_packet_t *packet, uint32_t 
 }
 
 /* Whether the state does not learn the message, since it is a copy of an earlier one, or came out
- * of order. Sets `*notice`. */
+ * of order: then also takes back what a later message has shown. Sets `*notice`, except if both
+ * ends are on one host and the message is the copy of an earlier one. */
 static bool
 is_passed_over(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                const smcr_tapped_message_t *message, smcr_tapped_notice_t *notice)
