@@ -23,7 +23,7 @@ smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_know
 }
 
 /* Whether all packets that are missing since the last packet of the connection are in the last gap
- * of the link. */
+ * of the link, whose begin is known. */
 static bool
 is_last_gap(const smcr_timeline_step_t *step, int side)
 {
@@ -35,8 +35,9 @@ is_last_gap(const smcr_timeline_step_t *step, int side)
 
 /* The event after which those packets of `side` were sent that are missing before the packet of
  * `step`: the last packet of `side` before the gap, of any connection on the link. If several gaps
- * have come since the last packet of this connection, or the gap is on another link: the last
- * packet of this connection. */
+ * have come since the last packet of this connection, or the gap is on another link, or its begin
+ * is not known or earlier: the last packet of `side` in this connection, or, if there is none, the
+ * begin of the connection. */
 static smcr_when_t
 find_missing(const smcr_timeline_step_t *step, int side)
 {

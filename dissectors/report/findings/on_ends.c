@@ -395,7 +395,7 @@ idle_time(const smcr_entry_connection_t *conn)
 
 /* Whether the server closed the connection while it was idle, and the client kept it open for
  * LONG_IDLE or more. If only a netlink report shows the close, the idle time before the close is
- * not known, and is not examined. */
+ * not known, and is not examined. False if the client's address is not known. */
 static bool
 is_closed_while_idle(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

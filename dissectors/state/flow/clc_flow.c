@@ -89,8 +89,8 @@ is_given_twice(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
 }
 
 /* Gives the RMB element of the side `owner` to the connection. If TCP and RoCE have times of two
- * clocks, it is not known whether the element's last connection had ended: data may belong to
- * either connection. */
+ * clocks, it is not known whether the element's last connection, or the last one of an RMB that was
+ * at this address before, had ended: data may belong to either connection. */
 static void
 give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 {

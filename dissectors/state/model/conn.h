@@ -35,8 +35,12 @@ typedef struct {
     smcr_point_t last_cdc_received; /* point of the last CDC message of this connection, in the flow
                                        to this side */
     uint8_t rmb_index;    /* number of the RMB element of the connection, 1 to 255; 0: not known */
-    bool element_shared;  /* CLC has given the RMB element of this side to another open connection,
-                             too */
+    /* packets to the RMB element of this side may belong to another connection. Three cases: 1. CLC
+     * has given the element to another open connection, too; 2. the element may have had an earlier
+     * connection, and the clocks of the group differ, so it is not known whether that one had
+     * ended; 3. CLC has given two sizes of the RMB's elements, so it is not known where they
+     * begin */
+    bool element_shared;
     bool token_shared;    /* CLC has given the alert token of this side to another open connection,
                              too */
     bool has_token;       /* `token` is known */

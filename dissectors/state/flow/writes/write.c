@@ -617,7 +617,8 @@ smcr_write_has_free_rmb(const smcr_write_t *write)
 /* ---- the place of a packet ---- */
 
 /* Sets the RMB element and the offset in it to which the packet writes, in the place of the packet,
- * and the connection in its record. `va`: virtual address to which the packet writes. */
+ * and the connection in its record. If the element is not known, `index` becomes 0, and offset and
+ * connection do not change. `va`: virtual address to which the packet writes. */
 static void
 place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t va)
 {
