@@ -14,8 +14,8 @@
  * condition. The comment of a function that checks a condition begins with the word of the
  * condition and a colon. A point (smcr_point_t) is a PSN in the flow to a queue pair.
  *
- * message  Proven: the receiver took in the packet when it came, and its ICRC is not wrong.
- *          Not proven: the packet is after a gap, is a retransmission, or is truncated.
+ * message  Proven: the receiver took in the packet when it came.
+ *          Not proven: the packet waits after a gap, the receiver had it before, or discards it.
  *
  * since    Proven: "message", and no packet of the flow is missing after a point of the flow.
  *          Not proven: the point is not set, or is in the flow of another link.
@@ -145,8 +145,8 @@ smcr_evidence_has_packets_to(const smcr_qp_t *qp)
     return qp->traffic.flow.packet_count > 0;
 }
 
-/* Frame and time at which the packet was sent for the first time. Frame 0: not known, since the
- * packet fills a gap and may be the retransmission of a missing packet. */
+/* Frame and time at which the packet was sent for the first time. Frame 0: not known. For example,
+ * the packet fills a gap, and may be the retransmission of a missing packet. */
 smcr_when_t smcr_evidence_sent(const smcr_arrival_t *arrival);
 
 /* Makes the arriving packet count as missing in smcr_evidence_absent(). Called for a packet if its
@@ -328,8 +328,9 @@ smcr_evidence_knows_server(const smcr_lgr_t *lgr)
     return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN;
 }
 
-/* Whether the unread bytes of `side` are known. true if all CDC messages to the side are captured,
- * its stream positions are known, and the tokens of both sides are known. */
+/* Whether it is known how many bytes `side` has not read. true only if all CDC messages to the side
+ * are captured, the positions of the stream that it reads are known, the tokens of both sides are
+ * known, and the last cursors of both sides are possible. */
 bool smcr_evidence_knows_reader(const smcr_conn_t *conn, int side);
 
 /* The point of the last CDC message to the side. Before the first message: the point at which the
@@ -419,7 +420,8 @@ typedef struct {
 typedef struct {
     bool follows; /* the sequence number proves that no CDC message is missing after the sender's
                      last message, and the cursors of the last message are possible */
-    bool same;    /* the consumer cursor is equal to that in the sender's last message */
+    bool same;    /* the consumer cursor is equal to the sender's last possible consumer cursor; in
+                     the sender's first message: nothing is read so far */
     uint32_t since; /* first frame after the last gap: a missing message may have announced WRITEs
                        before this frame, or they may be sent again after the sender's move to
                        another link; 0: there is no gap */
@@ -466,8 +468,8 @@ bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *c
  *   by more than the PSN.
  *
  * false if `conn` has no CDC message of the sender, after a move to another link, and for a
- * failover validation. The second case needs a connection of the group whose CLC messages are not
- * complete. */
+ * failover validation. The second case counts only if Accept or Confirm of `conn` is missing, or
+ * the group has a connection whose CLC messages are not complete. */
 bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                            const smcr_cdc_t *cdc);
 
@@ -542,8 +544,9 @@ smcr_doubt_t smcr_doubt_seen_new(const smcr_arrival_t *arrival,
 smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* Whether the connection is certainly open for `side`: Accept and Confirm are captured, and neither
- * a Decline, nor a fallback, nor a close has come. After the loss of a link of the group: only if
- * the side has sent a CDC message after the loss. */
+ * a Decline, nor a fallback, nor a close has come. Two more conditions: 1. if a link of the group
+ * was deleted, the side has sent a CDC message since; 2. the group has no link whose loss LLC has
+ * reported and which is not deleted. */
 bool smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side);
 
 /* place: all packets come from one interface and in order, so that the order of TCP segments and

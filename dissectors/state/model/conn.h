@@ -15,7 +15,8 @@ typedef struct smcr_exchange smcr_exchange_t;
 
 /* One side of a connection: what the Accept or Confirm of this side has announced, what the side
  * receives, and what it has sent. "Last CDC message" in a member's comment means: the last captured
- * CDC message of this connection from this side.
+ * CDC message of this connection from this side whose content counts. Failover validations do not
+ * count, and messages after a sequence gap count only when the receiver has taken them in.
  *
  * The order of the members matters to take_direction() in conn.c, which joins two directions to one
  * connection. For one of the two sides the function copies the members up to `size`, which are
@@ -26,11 +27,13 @@ typedef struct {
     smcr_stream_t in;     /* byte stream that this side receives */
     smcr_rmb_t *rmb;      /* RMB in which this side receives; NULL: not known */
     smcr_point_t valid_from; /* point of the last packet before the connection began, in the flow to
-                                this side */
+                                this side; PSN 0 after a move to another link */
     /* point of the last packet that certainly belonged to this connection, in the flow to this
-     * side */
+     * side; before the first such packet: as `valid_from` */
     smcr_point_t last_confirmed_use;
-    /* point of the last request whose position in `in` is known, in the flow to this side */
+    /* point of the last request whose position in `in` is known, or of a later CDC message whose
+     * producer cursor gives the position of the next request, in the flow to this side; before the
+     * first one: as `valid_from` */
     smcr_point_t last_positioned_write;
     smcr_point_t last_cdc_received; /* point of the last CDC message of this connection, in the flow
                                        to this side */
@@ -56,29 +59,32 @@ typedef struct {
      * side. If a tap shows the connection: point of the last packet before the first one of the
      * connection. No queue pair: neither is known */
     smcr_point_t announced_at;
-    smcr_link_t *link;      /* last link on which this side sent; NULL: not known */
+    smcr_link_t *link;      /* last link on which this side sent; before its first message, the link
+                               that CLC has named; NULL: not known */
     uint32_t cursor_update_request; /* exchange of this side's open request for a consumer cursor
                                        update, by its slab number (smcr_slab_entry()); 0: no such
                                        request is open */
     bool may_have_asked; /* no such request is known, and a missing CDC message of this side, since
                             the peer's last one, may have made one */
-    uint16_t cdc_seq_expected; /* sequence number that this side's last CDC message should have
-                                  had */
+    uint16_t cdc_seq_expected; /* sequence number that this side's last CDC message should have had;
+                                  if that is not known, the number that it had */
     uint16_t cdc_seq_actual; /* sequence number of this side's last CDC message */
     uint32_t first_cdc_frame; /* frame of this side's first CDC message; 0: none so far */
     uint32_t last_cdc_frame; /* frame of this side's last CDC message; 0: none so far */
     uint64_t last_cdc_time; /* time of this side's last CDC message, nanoseconds since the epoch */
-    uint64_t mark_time[2];  /* times of two earlier CDC messages of this side, called its marks,
-                               nanoseconds since the epoch; 0: no such message. [0] is the newer
-                               mark; [1] came at least SMCR_TIME_DISORDER before [0]. Cursors that a
-                               host reports are compared with the marks */
+    uint64_t mark_time[2];  /* times of two CDC messages of this side with a possible producer
+                               cursor, called its marks, nanoseconds since the epoch; 0: no such
+                               message. [0] is the newer mark; [1] came at least SMCR_TIME_DISORDER
+                               before [0]. Cursors that a host reports are compared with the
+                               marks */
     uint32_t invalid_cursor_frame; /* frame of this side's last CDC message with an impossible
                                       cursor; 0: none */
-    smcr_cursor_t prod;     /* last producer cursor of this side that is not impossible
-                               (smcr_ring_fault()) */
-    smcr_cursor_t cons;     /* last consumer cursor of this side that is not impossible */
-    smcr_cursor_t mark_prod[2]; /* producer cursors of the two earlier CDC messages of
-                                   `mark_time`, in the same order */
+    smcr_cursor_t prod;     /* last producer cursor of this side that is not impossible (`accepted`
+                               of smcr_evidence_cursor_t) */
+    smcr_cursor_t cons;     /* last consumer cursor of this side that is not impossible (`accepted`
+                               of smcr_evidence_cursor_t) */
+    smcr_cursor_t mark_prod[2]; /* producer cursors of the two CDC messages of `mark_time`, in the
+                                   same order */
     smcr_cursor_t raw_prod;     /* producer cursor of the message in `invalid_cursor_frame`,
                                    possible or not */
     smcr_cursor_t raw_cons;     /* consumer cursor of the message in `invalid_cursor_frame`,
@@ -88,9 +94,9 @@ typedef struct {
     uint32_t sending_done_frame; /* frame in which this side reported that it will write no more
                                     data; 0: not yet */
     uint32_t closed_frame;  /* frame in which this side closed the connection; 0: not yet */
-    /* first acknowledgement of the message with which this side closed or aborted the connection;
-     * NULL: no such message, or its acknowledgement is not known; *close_acked is NULL until the
-     * acknowledgement comes */
+    /* points to the first acknowledgement of the message with which this side closed or aborted the
+     * connection; *close_acked is NULL until the acknowledgement comes. NULL: there is no such
+     * message, or the state has no analysis of it */
     const smcr_ack_t *const *close_acked;
     uint32_t abort_frame;   /* frame in which this side aborted the connection; 0: not yet */
     /* frame of the last CDC message with which this side moved to another link; 0: the side has not
@@ -105,7 +111,8 @@ typedef struct {
                                CLC has not announced this side's element, or the message is the
                                first captured one */
     bool steps_missing;     /* immediate data of this side are missing, or their steps were not
-                               known. From then on `cons` is only a lower bound */
+                               known: `cons` is only a lower bound. Each message that a tap shows
+                               sets this member anew */
     bool writes_missing;    /* WRITEs of this side with immediate data may be missing since the last
                                WRITE whose place was known. Until the next such WRITE, `prod` is
                                only a lower bound */
@@ -137,7 +144,8 @@ typedef enum {
 
 /* A fallback to TCP, and what was known in the frame that proves the fallback. */
 typedef struct {
-    uint32_t frame;        /* frame that proves the fallback; 0: no fallback */
+    uint32_t frame;        /* frame that proves the fallback; 0: no fallback, or only a file of
+                              smcss reports it */
     uint32_t code;         /* reason of the fallback: the diagnosis in the Decline, or the reason
                               that a host reports over netlink; 0: not known */
     uint32_t peer_code;    /* diagnosis in the peer's Decline, as a host reports over netlink; 0:
@@ -146,10 +154,13 @@ typedef struct {
     uint8_t os;            /* operating system of the sender (smcr_clc_os_type), which only a
                               Decline of version 2 has; 0: not known */
     uint8_t step;          /* type of the last CLC message before the fallback; 0: none */
-    bool by_server : 1;    /* the server sent the Decline; false: the client did */
+    bool by_server : 1;    /* the server sent the Decline; false: the client did, or there is no
+                              Decline */
     bool both_options : 1; /* SYN and SYN-ACK have the SMC-R option */
-    bool outside_subnet : 1; /* the server's address is not in the subnet of the Proposal */
-    bool roce_missing : 1; /* no RoCE packet has come on the connection's link after the Confirm */
+    bool outside_subnet : 1; /* a Decline has come, and the server's IPv4 address is not in the
+                                subnet of the Proposal */
+    bool roce_missing : 1; /* a Decline has come after the Confirm, and no RoCE packet has come on
+                              the connection's link */
     bool clc_may_be_missing : 1; /* CLC messages before the fallback may be missing or truncated by
                                     snaplen, for example an earlier Decline */
     bool roles_unknown : 1; /* it is not known which end of the TCP connection is the client */
@@ -162,8 +173,8 @@ typedef struct {
 struct smcr_conn {
     /* ---- TCP. `conversation` has to be the first member: conn.c uses it as a key ---- */
     void *conversation;      /* Wireshark's TCP conversation; the state only keeps the pointer.
-                                NULL: not known; addresses, ports and `tcp_stream` are then not
-                                set */
+                                NULL: not known. Then `tcp_stream` is not set, and addresses and
+                                ports are set only if a host has reported them */
     struct smcr_payload_flow *flow[2]; /* by direction: object in which the room payload/ keeps the
                                           state of the application's bytes; NULL: none */
     union {
@@ -174,7 +185,7 @@ struct smcr_conn {
     } addr;                  /* addresses of both TCP ends, in network byte order */
     /* by sender: CLC message whose last bytes have not come yet (room tcp/); NULL: none */
     struct smcr_tcp_begun *partial_clc[2];
-    uint16_t port[2];        /* ports, by role; 0: not known */
+    uint16_t port[2];        /* TCP ports in host byte order, by role; 0: not known */
     uint32_t dmb_size[2];    /* sizes of the direct memory buffers that Accept and Confirm of SMC-D
                                 announce, bytes, by role of the owner; 0: not announced */
     struct smcr_tapped *tapped; /* what a tap in the kernel of a host shows of the connection
@@ -195,15 +206,17 @@ struct smcr_conn {
     /* ---- CLC ---- */
     uint32_t clc_end_frame[2]; /* first frame in which the sender's bytes on TCP are no longer CLC,
                                   by sender; 0: not yet */
-    uint32_t proposal_frame; /* frame of the Proposal; 0: none */
-    uint32_t accept_frame;   /* frame of the Accept; 0: none */
-    uint32_t confirm_frame;  /* frame of the Confirm; 0: none */
+    uint32_t proposal_frame; /* last frame with the Proposal; 0: none */
+    uint32_t accept_frame;   /* last frame with the Accept; 0: none */
+    uint32_t confirm_frame;  /* last frame with the Confirm; 0: none */
     uint32_t decline_frame;  /* frame of the first Decline; 0: none */
-    uint8_t clc_step_type;   /* CLC type of the message that began the exchange `clc_step` */
+    uint8_t clc_step_type;   /* CLC type of the last step of the handshake; if `clc_step` is set,
+                                this message began that exchange */
     uint8_t accept_flags;    /* byte 7 of the Accept message: version, first contact, path
                                 (A.2.3) */
     uint8_t clc_types_received; /* types of the CLC messages that have come, one bit for each type:
-                                   bit 1 is type 1 */
+                                   bit 1 is type 1. A message of an unknown type counts as the type
+                                   that its sender has to send next */
     uint8_t clc_complete;    /* bit 0: the capture has all CLC bytes of the client so far; bit 1: of
                                 the server (evidence/clc_bytes.c) */
 
@@ -212,10 +225,11 @@ struct smcr_conn {
     bool server_outside_subnet : 1; /* the server's address is in no subnet and no IPv6 prefix of
                                        the Proposal */
     bool first_contact : 1;  /* the Accept makes a new link group */
-    bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline has come. Such a
-                                connection is not counted in `unfinished_clc_conns` of its group */
-    bool clc_step_by_server : 1; /* the server sent the message that began the exchange
-                                    `clc_step` */
+    bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline has come, or the object
+                                was joined into the one that CLC has announced. Such a connection is
+                                not counted in `unfinished_clc_conns` of its group */
+    bool clc_step_by_server : 1; /* the server sent the last step of the handshake
+                                    (`clc_step_type`) */
     bool clc_cut : 1;        /* an Accept or Confirm is truncated by snaplen before its queue
                                 pair */
     bool roles_unknown : 1;  /* it is not known which TCP end is the client. Either the first
@@ -236,7 +250,7 @@ struct smcr_conn {
     bool is_one_direction : 1;
     bool is_kept : 1;        /* something that may outlive the connection points to it, so it is not
                                 released (smcr_conn_keep()) */
-    bool is_leaving : 1;     /* it is being released (flow/release.c) */
+    bool is_leaving : 1;     /* the connection is being released (flow/release.c) */
 
     /* ---- sequence numbers of TCP, as Wireshark counts them (evidence/clc_bytes.c) ---- */
     uint32_t clc_next_seq[2]; /* sequence number of the first byte after the CLC messages so far, by
@@ -261,10 +275,10 @@ struct smcr_conn {
                                    one connection: its two directions, its messages and its CLC, or
                                    a reported fallback and its TCP connection. Only the other object
                                    counts. NULL: this object counts */
-    const smcr_conn_t *merged_half; /* connection that was joined with this one (its `merged_into`
-                                       is this one); NULL: none */
-    /* of a connection of which one direction is known: the direction that alone fits the cursors of
-     * its messages, as those of one connection do; NULL: none so far */
+    const smcr_conn_t *merged_half; /* last object of which a direction was joined into this one
+                                       (its `merged_into` is this one); NULL: none */
+    /* of a connection of which only one direction is known: the only known opposite direction whose
+     * cursors fit the cursors of its messages, as those of one connection do; NULL: none so far */
     const smcr_conn_t *fitting_half;
     smcr_cursor_t fitting_cursor; /* consumer cursor of the last message that `fitting_half` fits */
     uint32_t fitting_count;       /* number of different consumer cursors that `fitting_half`
@@ -342,11 +356,11 @@ smcr_conn_has_closed(const smcr_conn_t *conn)
  * result are removed from the list. NULL: no connection of the list is open. */
 smcr_conn_t *smcr_conn_first_open(smcr_conn_t **at);
 
-/* Notes a frame of the connection: a SYN with the option, a message, or a RoCE packet. Returns the
- * time since the connection's last frame, nanoseconds plus 1. Returns 0 in four cases: 1. the
- * connection has no earlier frame; 2. the last frame is this frame; 3. the clock of the capture
- * goes back; 4. between the two frames a WRITE came whose connection was not known, so it may
- * belong to this connection. */
+/* Notes a frame of the connection: a SYN or SYN-ACK with the option, a message, or a RoCE packet.
+ * `when`: number and time of this frame. Returns the time since the connection's last frame,
+ * nanoseconds plus 1. Returns 0 in four cases: 1. the connection has no earlier frame; 2. the last
+ * frame is this frame; 3. the clock of the capture goes back; 4. since the last frame a WRITE has
+ * come whose connection was not known, and which may belong to this connection. */
 uint64_t smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when);
 
 /* Makes the tables of connections by token and by TCP conversation (`tokens` and `conversations` of
@@ -425,7 +439,8 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
 }
 
 /* Moves `consumed` of the stream that the side reads to the consumer cursor of the side's last CDC
- * message. Called when the positions of the stream become known only after this message. */
+ * message, if the positions of the stream are known. Needed if they became known only after this
+ * message. */
 static inline void
 smcr_conn_side_update_stream(smcr_conn_side_t *side)
 {
@@ -470,8 +485,9 @@ smcr_conn_side_has_invalid_cursor(const smcr_conn_side_t *side)
 }
 
 /* Whether data in the RMB element of `side` certainly belongs to the connection, and CDC cursors
- * give the position of the data. False in two cases: 1. two open connections share the element;
- * 2. the hosts use WRITEs with immediate data instead of CDC messages. */
+ * give the position of the data. False in two cases: 1. two open connections may share the element;
+ * 2. WRITEs of the group have immediate data of unknown meaning (`immediate` of smcr_lgr), which
+ * may be in place of CDC messages. */
 static inline bool
 smcr_conn_owns_element(const smcr_conn_t *conn, int side)
 {
@@ -537,6 +553,7 @@ smcr_conn_t *smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_co
  * the link that stays. `key`: queue pair that the packet names; it may be the unknown queue pair of
  * `link`. If another link that began before the capture has the queue pair `key`, and nothing else
  * is known of this other link and its group, the two links are joined, and so are their groups.
- * Changes nothing if both queue pairs of `link` are known, or if the first contact of its group is
- * captured. */
+ * Changes nothing if both queue pairs of `link` are known. If the first contact of the group of
+ * `link` is captured, joins only if the first packet to `key` has the initial PSN that the Accept
+ * of this group announces: then clocks differ. */
 void smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key);

@@ -9,8 +9,8 @@
 
 #define LGRS_MAX 256  /* maximum number of link groups in the list `lgrs` of smcr_state, which keeps
                          the newest ones */
-#define LINKS_MAX 32 /* number of links that are kept for a group, the newest ones: four times as
-                        many as a group may have at one time (A.3.5) */
+#define LINKS_MAX 32 /* number of the newest links of a group that are never forgotten: four times
+                        as many as a group may have at one time (A.3.5) */
 #define HALF_KNOWN_MAX 256 /* maximum number of links in `half_known_links` of smcr_state: links of
                               which only one queue pair is known */
 #define ACK_TIME SMCR_TIME_SECOND /* longest time between a packet and its acknowledgement */
@@ -274,7 +274,7 @@ smcr_link_activate(smcr_link_t *link)
 }
 
 /* A group ends once: `ended_frame` keeps the first frame, unless an active link has come up since.
- * The link stays in `deleted_links` until release.c forgets its queue pairs. */
+ * The link stays in `deleted_links` until release.c forgets its history. */
 bool
 smcr_link_delete(smcr_link_t *link, uint32_t frame)
 {

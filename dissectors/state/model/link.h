@@ -64,31 +64,33 @@ typedef struct {
                                the MTU field has no meaning */
 
     /* ---- ANCK: for how many messages the host of the queue pair has announced space ---- */
-    int32_t credits;        /* messages that the peer may still send, if no packet is missing */
+    int32_t credits;        /* number of messages for which the peer still has credits, as far as
+                               captured packets show; negative: announcements are missing */
     bool has_credits;       /* all announcements are captured, from the first one on: that of CLC or
                                ADD LINK */
     bool limits_peer;       /* the host has announced credits: its peer waits when it has none */
-    bool has_had_no_credits; /* `credits` was 0 at some time, or may have been */
-    uint32_t no_credits_frame; /* frame that has used the last credit; 0: there are credits, or it
-                                  is not certain */
+    bool has_had_no_credits; /* `credits` was 0 or less at some time, or may have been */
+    uint32_t no_credits_frame; /* frame that has used the last credit; 0: the peer has credits, or
+                                  needs none, or this is not certain */
 
     /* ---- the flow to the queue pair: packets that it receives ---- */
     smcr_traffic_t traffic; /* order of PSNs, responses and congestion marks of these packets */
-    /* highest PSN of a request whose content the state could not take in; 0: none. There are three
-     * reasons: 1. the request came out of order; 2. it is truncated by snaplen; 3. its operation
-     * code may be wrong */
+    /* highest PSN of a captured request that counts as missing (smcr_evidence_pass_over()); 0:
+     * none. For example, the request came out of order, is truncated by snaplen, or may have a
+     * wrong operation code */
     smcr_psn_t last_late_psn;
-    uint32_t last_late_frame; /* frame of the last such request that is no WRITE (see
-                                 `last_late_psn`); 0: none */
-    uint32_t proven_missing; /* number of packets missing in this flow that later messages prove to
-                                be missing: smcr_evidence_prove_missing() */
+    uint32_t last_late_frame; /* frame of the last such request (see `last_late_psn`) that is no
+                                 WRITE, or that was deferred; 0: none */
+    uint32_t proven_missing; /* number of packets missing in this flow of which later messages prove
+                                what they were: smcr_evidence_prove_missing() */
     bool send_unfinished;   /* a SEND message of several packets has begun, and its last packet has
                                not come */
     smcr_psn_t send_psn;    /* PSN of the first packet of the last SEND message of several packets;
                                see `send_unfinished` */
     smcr_unacked_t unacked; /* WRITE packets and messages that wait for their acknowledgement */
-    wmem_list_t *deferred;  /* packets that came after a sequence gap. Each one is taken in when the
-                               receiver acknowledges it. NULL: none so far */
+    wmem_list_t *deferred;  /* packets that came after a sequence gap, and wait until a later packet
+                               proves whether the receiver has taken them in (flow/deferred.h).
+                               NULL: none so far */
 
     /* ---- RDMA WRITEs that the queue pair receives ---- */
     uint32_t unpositioned;  /* number of WRITE packets so far whose position in a stream was not
@@ -100,13 +102,14 @@ typedef struct {
     smcr_psn_t unpositioned_from;
     uint32_t unpositioned_before; /* `unpositioned` before the first packet of this run */
     smcr_write_t **writes;  /* circular buffer of the last WRITE requests, in parts of a few
-                               requests each (write.c); NULL: none so far */
-    uint32_t write_count;   /* number of WRITE requests so far, also those that have left
-                               `writes` */
+                               requests each (write.c); NULL: none so far, or forgotten, since the
+                               link was deleted (flow/release.c) */
+    uint32_t write_count;   /* number of WRITE requests so far, also those that have left `writes`;
+                               0 if `writes` is NULL */
     smcr_psn_t next_write_psn; /* next PSN after the highest PSN of all WRITE requests so far; 0:
                                   none */
     smcr_psn_t damaged_first; /* PSN of the newest packet with a wrong ICRC that begins a WRITE
-                                 request; 0: none so far */
+                                 request of several packets; 0: none so far */
     smcr_psn_t damaged_last; /* PSN of the last packet so far that continues the request of
                                 `damaged_first`; set with `damaged_first` */
     bool has_likely_owner;  /* `writes` has, or has had, a request whose connection is only likely
@@ -146,20 +149,24 @@ struct smcr_link {
     smcr_link_state_t state;
     bool state_uncertain;   /* `state` may be wrong, since an earlier LLC message of the group may
                                be missing */
-    /* last frame that may have led to the deletion of the link; 0: none. In this frame a client
-     * asks to delete the link, or a DELETE LINK response comes whose request is missing. Later
-     * packets on the link prove that the link was not deleted */
+    /* last frame with a DELETE LINK that may have led to the deletion of the link; 0: none. There
+     * are two kinds: 1. a request that is not certainly the server's, and asks to delete the link;
+     * 2. a response whose request is missing. Later packets on the link prove that the link was not
+     * deleted */
     uint32_t possible_end_frame;
-    uint32_t state_frame;   /* frame of the message that set `state`; 0: none */
-    uint32_t lost_frame;    /* frame of the first DELETE LINK for the link with the reason "lost
-                               path" (A.3.4); 0: no side has reported a lost path */
+    uint32_t state_frame;   /* frame of the message that deleted or rejected the link; 0: none */
+    uint32_t lost_frame;    /* frame of the first DELETE LINK for this link alone with the reason
+                               "lost path" (A.3.4); 0: none */
     bool lost_by_server;    /* the server was the first side that reported the lost path; only set
                                if `lost_frame` is set */
     uint32_t used_before_loss; /* last frame before `lost_frame` up to which both sides have used
                                   the link; 0: none */
-    uint32_t packet_count;  /* number of captured packets, of both directions */
+    uint32_t packet_count;  /* number of captured packets of both directions, without packets of
+                               which the ICRC is wrong */
     uint32_t added_frame;   /* frame that announced the link, or that first proved that it exists */
-    bool is_announced;      /* `added_frame` has the first message that announces the link */
+    bool is_announced;      /* the message that announces the link is captured: the Accept of a
+                               first contact, or an ADD LINK request. Its frame is `added_frame`,
+                               unless an earlier frame has shown the link */
     bool was_active;        /* the link is or has been SMCR_LINK_ACTIVE */
     uint32_t active_frame;  /* frame of the CONFIRM LINK response that activated the link; 0:
                                none */
@@ -169,10 +176,11 @@ struct smcr_link {
                                    `deleted_frame`: it is not certain that it was active */
     uint32_t used_before_end; /* last frame before `deleted_frame` up to which both sides have used
                                  the link, if its group ended with it; 0: none */
-    uint32_t delete_reason; /* reason code of the last DELETE LINK that named the link, also of a
-                               client's request (A.3.4); 0: none came, or it is not known */
-    uint8_t reject_reason;  /* reason code with which the client has rejected the link (A.3.2); set
-                               with SMCR_LINK_REJECTED, 0: not given */
+    uint32_t delete_reason; /* reason code (A.3.4) of the last DELETE LINK that named the link, also
+                               of a client's request, or of the message that ended the group; 0:
+                               none came, or the reason is not known */
+    uint8_t reject_reason;  /* reason code with which the client has rejected the link (A.3.2); 0:
+                               no message has rejected the link, or the code is 0 */
 
     /* ---- its place among others ---- */
     struct smcr_rules_links_link *rules; /* what state/rules/ keeps of the link; NULL: nothing */
@@ -220,8 +228,8 @@ smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
     return point->qp == qp && point->psn < psn;
 }
 
-/* A response whose request had not been captured when the response came. The capture may have the
- * two in the wrong order. */
+/* A response whose request may come later, since the capture may have the two in the wrong order.
+ * The capture has no earlier request that the response certainly answers. */
 typedef struct {
     bool awaits_request; /* the request may still come; false: the request has come, or this entry
                             of `early_responses` is not used */
@@ -236,11 +244,11 @@ typedef struct {
                            used */
 } smcr_lgr_unasked_t;
 
-/* The RMBs that a DELETE RKEY request names. */
+/* The RMBs that a DELETE RKEY message names. */
 typedef struct {
-    unsigned count;    /* number of RKeys in the request */
-    smcr_rmb_t **rmbs; /* RMBs by RKey, in the order of the request. An entry is NULL: the RKey
-                          names no known RMB. The array is NULL if `count` is 0 */
+    unsigned count;    /* number of RKeys in the message */
+    smcr_rmb_t **rmbs; /* array of `count` RMBs, in the order of the RKeys in the message. An entry
+                          is NULL if its RKey names no known RMB, or a withdrawn one */
 } smcr_lgr_withdrawal_t;
 
 /* Type of a link group, by its active links (net/smc/smc_core.h, enum smc_lgr_type). */
@@ -267,21 +275,23 @@ struct smcr_lgr {
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
     smcr_lgr_tapped_t tapped; /* tap from which the packets of the group come. A group of a tap has
                                  one connection, and a link that no packet on the wire names */
-    bool is_unnumbered;   /* the messages that the tap shows have no sequence numbers: one that is
-                             missing may leave no trace */
+    bool is_unnumbered;   /* the last messages that the tap has shown have no sequence numbers: a
+                             missing message may leave no trace */
     /* socket that a file of smcss reports, if only this report gives `server`; NULL: `server` is
      * not known, or is known from messages or netlink */
     smcr_socket_t *role_source_file;
 
     /* ---- its first contact ---- */
     bool first_contact_captured; /* the first contact is in the capture */
-    bool clocks_differ;   /* TCP and RoCE have times of two clocks: their packets are in an order in
-                             which no host sends them */
-    /* queue pair that packets have shown before the Accept of the group named the same GID and
-     * number, as long as it is not known whether it is another one; NULL: none */
+    bool clocks_differ;   /* TCP and RoCE seem to have times of two clocks: their packets are in an
+                             order in which no host sends them (see `clocks_proven`) */
+    /* queue pair that was known by the GID and number in the Accept before the Accept made the
+     * group. The Confirm shows whether it is the server's queue pair. NULL: none, or the Confirm
+     * has come */
     smcr_qp_t *shown_before;
-    bool clocks_proven;   /* the order of captured frames proves `clocks_differ`. False: it may also
-                             be that no RoCE packet of the group is captured */
+    bool clocks_proven;   /* the order of captured frames proves `clocks_differ`. If false, the
+                             reason for `clocks_differ` may be that the capture has no RoCE packet
+                             of the group */
     bool clocks_told;     /* an event has reported `clocks_proven` */
     bool confirmed_late[2]; /* by side: the side has sent CONFIRM RKEY for an RMB only after CLC
                                named the RMB for a connection that is open */
@@ -295,8 +305,8 @@ struct smcr_lgr {
     uint32_t ended_frame; /* frame in which the group ended: of the server's DELETE LINK for all
                              links, or of the message that deleted the last remaining link. A later
                              one replaces it if a link has become active in between; 0: none */
-    bool asked_to_end[2]; /* by side: the side has sent a request to delete all links. Both sides
-                             have: one of them is the server, so the group has ended */
+    bool asked_to_end[2]; /* by side: the side has sent a request to delete all links. If both sides
+                             have, the group has ended: one of them is the server */
     uint32_t asked_reason; /* reason of the first of these requests; set with `asked_to_end` */
     uint32_t active_links; /* number of active links */
     wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
@@ -307,17 +317,19 @@ struct smcr_lgr {
      * them by `older_in_group` */
     smcr_link_t *oldest_kept_link;
     uint32_t first_link_index; /* index of the oldest link, kept or forgotten */
-    const smcr_clc_accept_t *first_accept; /* Accept that made the group; NULL: none */
+    const smcr_clc_accept_t *first_accept; /* Accept that made the group, or Accept of the first
+                                              contact of a group that was known before; NULL:
+                                              none */
     uint32_t link_count;  /* number of links in the list from `newest_link` on, without forgotten
                              links */
 
     /* ---- LLC requests and responses (exchange.c) ---- */
     wmem_list_t *pending; /* smcr_exchange_request_t: requests that wait for their response */
     wmem_list_t *answered; /* smcr_exchange_request_t: the last requests whose response has come */
-    smcr_lgr_unasked_t early_responses[4]; /* the last responses whose request had not come before;
+    smcr_lgr_unasked_t early_responses[4]; /* the last responses whose request may come later;
                                               circular list */
-    unsigned early_response_count; /* number of responses so far whose request was missing when the
-                                      response came */
+    unsigned early_response_count; /* number of responses that were put into `early_responses` so
+                                      far */
 
     /* ---- connections ---- */
     smcr_conn_t *newest_conn; /* connection that joined last; `older_in_group` leads to the others;
@@ -366,8 +378,8 @@ struct smcr_lgr {
                               captured First Contact Extension agrees on it, or WRITEs show it */
     bool has_plain_messages; /* a CDC message, or a WRITE that ends without immediate data, has
                                 come */
-    bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK, or from WRITEs or
-                             cursors */
+    bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK, from WRITEs or cursors,
+                             or since a tap shows the group */
     uint8_t base[2];      /* offset of the first byte of data in the side's RMB elements, bytes: 0,
                              or 4 after an eyecatcher; see `base_known` */
 
@@ -392,7 +404,8 @@ struct smcr_lgr {
                                                   nothing */
     int single_side;      /* side that uses only one device, if the group is asymmetric;
                              SMCR_LGR_SIDE_UNKNOWN: the group is not asymmetric */
-    /* by side: report of the group by the host of this side, over netlink; NULL: none */
+    /* by side: report of the group by the host of this side, over netlink; NULL: none, or several
+     * reports fit the link */
     const smcr_told_lgr_t *netlink_reported[2];
     struct smcr_rules_lgr *rules; /* what state/rules/ keeps of the group's connections; NULL:
                                      nothing */
@@ -455,7 +468,8 @@ smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *ke
  * MTU is not known. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
-/* The last frame up to which both sides have sent a request on the link; 0: none. */
+/* The last frame up to which both sides have sent a request on the link; 0: at least one side has
+ * sent none. */
 static inline uint32_t
 smcr_link_last_use(const smcr_link_t *link)
 {
@@ -506,8 +520,8 @@ uint32_t smcr_lgr_count(const smcr_state_t *state);
  * group differs from all other groups. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
-/* Sets the side of the server, as CLC or LLC shows it. The first call counts, later calls change
- * nothing. A role that is known only from a file of smcss is replaced. */
+/* Sets the side of the server, as CLC or LLC shows it. Changes nothing if this side is known
+ * already. Exception: a side that is known only from a file of smcss is replaced. */
 void smcr_lgr_set_server(smcr_lgr_t *lgr, int side);
 
 /* The side of the group's client; 0 if this side is not known, or if `lgr` is NULL. */

@@ -273,8 +273,8 @@ free_analysis(smcr_state_t *state, smcr_record_cdc_t *analysis)
     smcr_state_free(state, analysis, sizeof *analysis);
 }
 
-/* Frees the exchange that a CLC or CDC message begins. Those of LLC messages are members of other
- * objects. */
+/* Frees the exchange that a CLC or CDC message begins. The exchange of an LLC message is not freed,
+ * since it is a member of another object. */
 static void
 free_exchange(smcr_state_t *state, smcr_exchange_t *exchange)
 {

@@ -47,8 +47,8 @@ struct smcr_exchange {
                                 CLC, smcr_wire_llc_step() for LLC. 0: not answered, or a cursor
                                 update */
     bool is_optional;        /* a correct peer may send no response */
-    bool request_resent;     /* the request was sent for the first time before `request_frame`, at
-                                an unknown time */
+    bool request_resent;     /* the request is a retransmission, or may be one: it began before
+                                `request_time` */
 };
 
 /* A wait, with its length and one frame. The user of the struct decides which frame. */
@@ -168,8 +168,9 @@ struct smcr_place {
  * set members of smcr_record_cdc_t. */
 typedef struct smcr_record_cdc_rare {
     smcr_when_t waits_since; /* frame and time at which the wait begins; frame 0: not known */
-    smcr_when_t continues; /* frame and time of the first packet with data that the writer sends
-                              after the wait; frame 0: none so far */
+    smcr_when_t continues; /* frame and time of the first packet after the wait with which the
+                              writer sends data, or reports that it is not blocked; frame 0: none so
+                              far, or its first transmission is not known */
     /* points to the acknowledgement of the CDC message that frees space; NULL: no message has freed
      * space yet */
     const smcr_ack_t *const *space_freed;
@@ -198,22 +199,23 @@ typedef struct {
                            an eyecatcher, bytes; 0: not known */
     uint32_t own_free_bytes; /* free space in the RMB element in which the sender of the message
                                 receives, bytes; SMCR_RECORD_NOT_KNOWN: not known */
-    uint32_t writes : 26;   /* number of WRITE packets that the message announces */
-    bool has_announced_bytes : 1; /* `announced_bytes` is known: the previous CDC message of the
-                                     sender is captured */
-    bool has_read_bytes : 1; /* `read_bytes` is known: the previous CDC message of the sender is
-                                captured, and the size of the element that the sender reads is
-                                known or the consumer cursor has not moved */
+    uint32_t writes : 26;   /* number of WRITE packets that the message announces; 0: none, or not
+                               known */
+    bool has_announced_bytes : 1; /* `announced_bytes` is known; only if the previous CDC message of
+                                     the sender is captured */
+    bool has_read_bytes : 1; /* `read_bytes` is known; only if the previous CDC message of the
+                                sender is captured, and the size of the element that the sender
+                                reads is known or the consumer cursor has not moved */
     bool has_announced : 1; /* `announced` is known */
     bool has_consumed : 1;  /* `consumed` is known */
-    bool has_unread_bytes : 1; /* `unread_bytes` is known: all CDC messages of the sender's peer are
-                                  captured */
+    bool has_unread_bytes : 1; /* `unread_bytes` is known; only if all CDC messages of the sender's
+                                  peer are captured */
     bool urgent : 1;        /* urgent data ends at `announced` (4.7.5) */
     bool is_deferred : 1;   /* the message came after a PSN gap, and it is not known yet whether its
                                receiver takes it in: only `acked` may be set, too */
     bool is_late : 1;       /* the message came after a PSN gap, and its receiver has taken it in */
-    bool ends_stream : 1;   /* the sender of the message will write no more data: its stream ends at
-                               `announced` (4.8) */
+    bool ends_stream : 1;   /* the message is the first one in which its sender reports that it will
+                               write no more data: its stream ends at `announced` (4.8) */
     uint32_t first_write;   /* frame of the first WRITE packet that the message announces; 0:
                                none */
     uint32_t last_write;    /* frame of the last WRITE packet that the message announces; 0: none */
@@ -519,12 +521,13 @@ void smcr_record_free_ack(smcr_state_t *state, const smcr_ack_t *ack);
 void smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn);
 
 /* Completes the record with what was learned after its packet came. There are four cases: 1. a
- * WRITE whose connection or link was learned later; 2. an acknowledgement of such a WRITE; 3. a
- * link or connection that was joined with another one; 4. a connection of which a host has reported
- * which side is the server, over netlink or in a file of smcss. Removes the analysis of a CDC
- * message that its receiver has not taken in (`is_deferred`). Sets `conn_learned_late` if the
- * connection of the WRITE was not known when the WRITE came. Called before a record is shown: until
- * then, a record has the knowledge from the time of its packet. */
+ * WRITE whose connection or link was learned later; 2. an acknowledgement, which gets the
+ * connection of the packet that it acknowledges; 3. a link or connection that was joined with
+ * another one; 4. a connection of which a host has reported which side is the server, over netlink
+ * or in a file of smcss. Removes the analysis of a CDC message that its receiver has not taken in
+ * (`is_deferred`). Sets `conn_learned_late` if the connection of the WRITE was not known when the
+ * WRITE came. Called before a record is shown: until then, a record has the knowledge from the time
+ * of its packet. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* Notes that Wireshark's heuristic dissectors are never asked about the bytes of this WRITE

@@ -50,11 +50,12 @@ struct smcr_rmb {
     bool address_invalid;       /* the announced address cannot be right; the first WRITE to the RMB
                                    will show the right address */
     bool address_guessed;       /* the address is inferred from one WRITE only */
-    uint32_t element_size;      /* size of each element, bytes; 0: no CLC message has announced the
-                                   RMB */
+    uint32_t element_size;      /* size of each element, with its eyecatcher, bytes; 0: not known */
     uint32_t confirm_frame;     /* frame of the first CONFIRM RKEY request, set in `first` only; 0:
                                    none */
-    uint32_t delete_frame;      /* frame of the DELETE RKEY request, set in `first` only; 0: none */
+    uint32_t delete_frame;      /* frame of the DELETE RKEY request, set in `first` only; 0: none,
+                                   or the peer has refused it, or the RMB was announced once
+                                   more since */
     uint32_t deleted_frame;     /* frame in which the peer agreed to withdraw the RMB; 0: not
                                    withdrawn */
     int8_t side;                /* side of the RMB's owner */
@@ -120,11 +121,11 @@ void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner,
 /* The connection that uses element `index` (1..255); NULL: none is known. */
 smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
 
-/* Gives the element `index` (1..255) to `conn`; NULL: to no connection. Other indices change
- * nothing. */
+/* Notes that the connection `conn` uses the element `index` (1..255); NULL: no connection uses it.
+ * Any other `index` changes nothing. */
 void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
 
-/* Gives the elements of connections for which `test` is true to no connection. */
+/* Notes that no connection uses the elements of connections for which `test` is true. */
 void smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn));
 
 /* Takes RMBs whose life ended before `frame` out of the list of the group: they were withdrawn, or

@@ -24,8 +24,8 @@ struct smcr_socket {
     smcr_socket_key_t by_cursor; /* key of the socket in the table by GID and reported producer
                                     cursor */
     smcr_told_socket_t reported; /* last report of the socket */
-    smcr_when_t first;           /* frame and time of the first report; frame 0: the report is from
-                                    a file */
+    smcr_when_t first;           /* frame and time of the first report over netlink; frame 0: all
+                                    reports so far are from a file */
     uint64_t time;               /* time of the last report, nanoseconds since the epoch */
     /* by the end that receives, SMCR_TOLD_OWN or SMCR_TOLD_PEER: frame and time of the last report
      * over netlink before the connection of the socket was found, if the receive buffer of this end
@@ -39,13 +39,13 @@ struct smcr_socket {
     smcr_conn_t *conn;           /* connection of the socket; NULL: not known */
     const smcr_socket_t *mirror; /* socket of the other end, which the other host has reported;
                                     NULL: none */
-    bool is_contradicted;        /* the capture contradicts the report */
+    bool is_contradicted;        /* the last report is not used: the capture contradicts it, or
+                                    another report does */
     bool cursor_shared;          /* another socket of the same dump reports the same producer
                                     cursor */
     uint32_t dump_end_frame;     /* frame with the end of the dump of the last report; 0: not
                                     captured so far */
-    smcr_socket_t *older;        /* socket whose first report came before the first report of this
-                                    socket; NULL: none */
+    smcr_socket_t *older;        /* socket that was kept right before this one; NULL: none */
 };
 
 /* Whether both cursors of a CDC message can belong to one moment, seen from a host's report. This
@@ -58,13 +58,14 @@ smcr_socket_cursors_agree(int64_t ahead, int64_t other)
     return (ahead >= 0 && other >= 0) || (ahead <= 0 && other <= 0);
 }
 
-/* The socket whose first report came last; its member `older` leads to all other sockets. NULL:
- * there is none. */
+/* The socket that was kept last; its member `older` leads to all other sockets. NULL: there is
+ * none. */
 smcr_socket_t *smcr_socket_newest(const smcr_state_t *state);
 
 /* Keeps the report `told` of a socket, which belongs to the dump with the number `dump`. A report
- * with the same ends, token and mode as a kept socket is a newer report of this socket. `when`:
- * frame and time of the report. Returns the socket. */
+ * with the same ends, token, inode and mode as a kept socket is a newer report of this socket; a
+ * socket from a file has no inode to compare. `when`: frame and time of the report. Returns the
+ * socket. */
 smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told,
                                 uint64_t dump, smcr_when_t when);
 
@@ -117,8 +118,8 @@ typedef struct {
  * `qp`. */
 const smcr_socket_link_t *smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp);
 
-/* Notes that `conn` is the connection of `socket`. If the TCP conversation of the connection is not
- * known, the connection is added to a queue (smcr_socket_take_named()). */
+/* Notes that `conn` is the connection of `socket`. If `conn` has no socket so far, and its TCP
+ * conversation is not known, `conn` is added to a queue (smcr_socket_take_named()). */
 void smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
 /* Notes that `conn` is not the connection of `socket`. `conn` loses its socket (`socket` of

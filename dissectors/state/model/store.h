@@ -26,10 +26,11 @@ struct smcr_state {
     bool several_interfaces; /* packets have come from more than one interface */
     uint32_t captured_late;  /* number of requests that the capture has long after their
                                 acknowledgement (../flow/packet_flow.c) */
-    bool has_trouble;        /* a packet of a link was damaged, retransmitted or not accepted:
-                                further packets may be damaged */
+    bool has_trouble;        /* a packet of a link had a wrong ICRC, or was retransmitted: later
+                                packets may be damaged, so their ICRC is checked
+                                (smcr_state_packet_is_doubtful()) */
     bool is_out_of_order;    /* the capture is out of order: a request has come after its own
-                                acknowledgement */
+                                acknowledgement, or a tap has shown messages out of order */
     smcr_slab_t entries;     /* entries that smcr_state_alloc0() has made */
     /* record.c */
     smcr_slab_t records;     /* the packed records */
@@ -64,7 +65,8 @@ struct smcr_state {
     uint32_t uncertain_deletions[256];
     wmem_list_t *deleted_links; /* smcr_link_t: deleted links whose history is still in memory
                                    (state/flow/release.c) */
-    wmem_list_t *half_known_links; /* smcr_link_t: links of which only one queue pair is known */
+    wmem_list_t *half_known_links; /* smcr_link_t: the newest links of which only one queue pair is
+                                      known, at most HALF_KNOWN_MAX (link.c) */
     /* rmb.c */
     GHashTable *rkeys;       /* smcr_rmb_rtoken_t, by queue pair of the owner and RKey */
     /* conn.c */

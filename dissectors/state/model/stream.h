@@ -70,10 +70,11 @@ typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 /* Rarely set members of a stream, allocated on demand: the waits of its writer and reader
  * (flow/writes/window.c). */
 typedef struct {
-    bool is_blocked;          /* the writer reports in its CDC messages that it is blocked */
+    bool is_blocked;          /* the writer's last CDC message reports that it is blocked, and the
+                                 writer has sent no new data since then */
     bool is_full;             /* the RMB element has no free space */
-    smcr_when_t blocked;      /* frame and time since which the writer is blocked; frame 0: not
-                                 known */
+    smcr_when_t blocked;      /* frame and time since which the writer is blocked; set with
+                                 `is_blocked`; frame 0: not known */
     smcr_point_t full_at;     /* point in the flow from the reader at which the element became
                                  full */
     struct smcr_record_cdc_rare *wait; /* last wait of the writer for free space; NULL: none */
@@ -91,9 +92,13 @@ typedef struct {
 typedef struct {
     smcr_ring_t ring;    /* RMB element of the stream's receiver, as a ring */
     uint64_t written;    /* position up to which the receiver has taken in data of WRITEs */
-    uint64_t positioned_end; /* position after the last byte of the last located request. A request
-                                is located when its position is known */
-    uint64_t last_write_start; /* position of the first byte of the last located request */
+    uint64_t positioned_end; /* position at which the next request begins, if no further packet is
+                                missing: the end of the last located request, or a later producer
+                                cursor, as far as missing WRITEs explain the step to this cursor. A
+                                request is located when its position is known */
+    uint64_t last_write_start; /* position of the first byte of the last located request, or
+                                  position of the producer cursor of a later CDC message that
+                                  announces all located requests */
     uint64_t announced;  /* position up to which a producer cursor has announced data */
     uint64_t consumed;   /* position up to which the reader has read, according to its consumer
                             cursor */
@@ -107,11 +112,10 @@ typedef struct {
     bool is_relative;    /* a tap shows the stream, and its positions count from the first
                             captured byte, or are assumed in another way */
     bool was_full;       /* the last CDC message that announced data has filled the RMB element */
-    bool was_full_small; /* silly window: the last CDC message that announced data announced few
-                            bytes, and they filled the free space */
-    uint16_t first_wrap; /* wrap count of the producer cursor from which the positions were first
-                            counted; 0: the begin of the connection is captured, or the positions
-                            are not known */
+    bool was_full_small; /* silly window: the last two CDC messages that announced data have filled
+                            the RMB element, and the last one announced few bytes */
+    uint16_t first_wrap; /* wrap count of the producer cursor with which smcr_stream_start_told()
+                            has started the stream; 0 if another function has started it */
     uint32_t unannounced; /* circular list of WRITE packets that no CDC message has announced yet:
                              slab number (smcr_slab_entry()) of its tail; 0: none */
     smcr_stream_announcement_t *unread; /* announcements of data that the reader has not read yet:
@@ -178,9 +182,10 @@ smcr_stream_end(const smcr_stream_t *stream)
     return MAX(MAX(stream->written, stream->positioned_end), stream->announced);
 }
 
-/* Finds the position of an older request: the writer sent it before the last located request.
- * `between`: upper bound of the number of bytes that were sent from the start of this request to
- * the start of the last located request. Returns false if the position is not known. */
+/* Finds the position of an older request, which the writer sent before the last located request.
+ * `between`: upper bound of the number of bytes that the writer has sent from the start of the
+ * older request up to the start of the last located request. Returns false if the position is not
+ * known. */
 bool smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                                 uint64_t between, uint64_t *position);
 
@@ -188,10 +193,10 @@ bool smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_
  * that the packet carries. */
 smcr_stream_range_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
 
-/* Finds the position that is `before` bytes before the producer cursor `prod`, a recent one: less
- * than 32,768 rounds from the last cursor that has announced data. The positions of the stream are
- * known. Returns false in two cases: 1. the size of the ring is not known; 2. the cursor is in the
- * eyecatcher, or less than `before` bytes after the start of the stream. */
+/* Finds the position that is `before` bytes before the producer cursor `prod`. `prod`: a recent
+ * cursor, less than 32,768 rounds from the last cursor that has announced data. The positions of
+ * the stream have to be known. Returns false in two cases: 1. the size of the ring is not known; 2.
+ * the cursor is in the eyecatcher, or less than `before` bytes after the start of the stream. */
 bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
                                  uint64_t *position);
 
