@@ -116,8 +116,9 @@ sequence_number(uint64_t position)
 
 /* Ends a message that lasts until the end of the stream (DESEGMENT_UNTIL_FIN), such as an HTTP
  * response without a length. TCP extends such a message with each segment until a FIN. This
- * function sets the end of the message to the byte before `seq`. Then an empty segment with the
- * sequence number `seq` completes the message. Returns false if no message lasts until the end. */
+ * function ends the message with the sequence number `seq`, which the FIN would have. Then an empty
+ * segment with this sequence number completes the message. Returns false if no message lasts until
+ * the end. */
 static bool
 end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 {
@@ -267,10 +268,10 @@ were_given(const struct smcr_payload_flow *flow, const smcr_payload_fresh_t *fre
     return fresh->position >= flow->belated_begin && end <= flow->belated_end;
 }
 
-/* Dissects belated bytes: bytes that came before a host reported to which connection they belong.
- * The first pass did not know the TCP connection of these bytes. A later pass passes each byte to
- * dissectors once, in the order of the stream. So a later pass over all frames passes all bytes. A
- * frame that is dissected alone passes its bytes only if they are the next in order. */
+/* Dissects belated bytes (smcr_payload_is_belated()). The first pass did not know the TCP
+ * connection of these bytes. A later pass passes each byte to dissectors once, in the order of the
+ * stream. So a later pass over all frames passes all bytes. A frame that is dissected alone passes
+ * its bytes only if they are the next in order. */
 static void
 dissect_belated(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
 {

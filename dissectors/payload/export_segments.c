@@ -28,9 +28,11 @@ enum {
 
 /* State of a connection's exported segments. Indices are roles: 0 client, 1 server. */
 typedef struct {
-    uint32_t frame;    /* the last frame that made a segment; 0: none */
-    uint32_t acked[2]; /* by role: number of the peer's bytes that the role has acknowledged */
-    uint32_t end[2];   /* by role: stream position after the last byte that the role has sent */
+    uint32_t frame;    /* the last frame with which the state was used; 0: none */
+    uint32_t acked[2]; /* by role: number of the peer's bytes that the role has acknowledged, modulo
+                          2^32 */
+    uint32_t end[2];   /* by role: stream position after the last byte that the role has sent,
+                          modulo 2^32 */
     bool fin[2];       /* the role has sent a FIN */
     uint8_t scale[2];  /* by role: window scale in its SYN; 0: none, or no SYN of the role so far */
 } exported_t;

@@ -223,7 +223,7 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     return TAP_PACKET_REDRAW;
 }
 
-/* Forgets all listings, when the file is closed. */
+/* Called by Wireshark when a listing is to begin anew: forgets all listings. */
 static void
 forget_listings(void)
 {

@@ -13,7 +13,8 @@
 
 #define ALL_COLUMNS (-1)
 
-/* Frees what Wireshark's functions have added to the stand-in. Called when the file is closed. */
+/* Frees what Wireshark's functions have added to the stand-in. Called when the memory of file scope
+ * is freed. */
 static compat_pool_bool
 free_stand_in(wmem_allocator_t *allocator, wmem_cb_event_t event, void *own)
 {

@@ -1,5 +1,5 @@
 /* Knows the application's bytes: dissected as over TCP, Follow Stream, Export Objects, Export PDUs.
- * Does not know which packets carried the bytes. Called by packet/, and by report/lines/ when a
+ * Does not know which packets carried the bytes. Called by packet/, and by report/ when a
  * connection is released.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -34,8 +34,9 @@ typedef struct {
 
 /* Finds the new bytes among the captured bytes `data` of an RDMA WRITE packet. Bytes that an
  * earlier WRITE of the same stream positions has carried are not new. Returns true and sets
- * `*fresh` if there are new bytes. Returns false, without setting `*fresh`, if no byte is new or if
- * the stream position of the bytes is not known. */
+ * `*fresh` if there are new bytes. Returns false, without setting `*fresh`, if no byte is new, if
+ * the connection or the stream position of the bytes is not known, or if the receiver discards the
+ * packet. */
 bool smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
                                  smcr_payload_fresh_t *fresh);
 
@@ -61,7 +62,7 @@ bool smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *reco
 
 /* Finds the bytes of a retransmission that are not new: they have been passed on with an earlier
  * packet. Returns true and sets `*fresh` to all its bytes. Returns false if the packet is no
- * retransmission, its position is not known, or its bytes may be damaged. */
+ * retransmission, its connection or position is not known, or its bytes may be damaged. */
 bool smcr_payload_find_repeated_bytes(tvbuff_t *data, const smcr_record_t *record,
                                       smcr_payload_fresh_t *fresh);
 
@@ -69,10 +70,11 @@ bool smcr_payload_find_repeated_bytes(tvbuff_t *data, const smcr_record_t *recor
  * more. Trees of messages and dissectors stay: few connections have them. */
 void smcr_payload_release(smcr_conn_t *conn);
 
-/* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If no byte is
- * new, all bytes are shown as data. Held bytes are shown as data in the first pass; later passes
- * dissect them, unless another frame shows them. Bytes of earlier packets that this frame shows
- * come last. `data`: the captured bytes of the packet. */
+/* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If dissectors
+ * get none of them, for example since no byte is new, all bytes are shown as data. Held bytes are
+ * shown as data in the first pass; later passes dissect them, unless another frame shows them.
+ * Bytes of earlier packets that this frame shows come last. `data`: the captured bytes of the
+ * packet. */
 void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
 
 /* First pass: keeps the bytes of an RDMA WRITE packet that only a later frame can pass to

@@ -87,7 +87,8 @@ offer_dissectors_of_ports(void)
     g_ptr_array_free(dissectors, TRUE);
 }
 
-/* Called when a file is opened or closed: the trees of the earlier file are freed. */
+/* Called by Wireshark before the frames of a file are dissected for the first time: the trees of
+ * the earlier file are freed. */
 static void
 forget_spares(void)
 {

@@ -181,11 +181,11 @@ count_fitting(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
 }
 
 /* Counts that `half` alone fits the cursors of a message of `conn`. Returns whether this has
- * happened MATCHES_ENOUGH times, each time with another consumer cursor: then both are one
- * connection, whatever their tokens. The data of each new cursor were written in the capture, so
- * the right direction is known, and would fit as well as a wrong one. The result is false in two
- * cases: 1. CLC has shown a difference of tokens, so the tokens decide; 2. known directions were
- * forgotten, and the right one may be one of them. */
+ * happened MATCHES_ENOUGH times in a row, each time with another consumer cursor than the time
+ * before: then both are one connection, whatever their tokens. The data of each new cursor were
+ * written in the capture, so the right direction is known, and would fit as well as a wrong one.
+ * The result is false in two cases: 1. CLC has shown a difference of tokens, so the tokens decide;
+ * 2. known directions were forgotten, and the right one may be one of them. */
 static bool
 fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
 {
@@ -238,8 +238,9 @@ find_followed_half(smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
 }
 
 /* Finds the known direction whose writer has read all that the sender of the message has written,
- * if its token is the expected one; NULL: none, or not clear which. A sender that has not read all
- * data, as one that aborts, is found so. `conn`, `receiver`: as in find_other_direction(). */
+ * if its token is the expected one; NULL: none, or it is not clear which. This also finds the other
+ * direction of a sender that has not read all data, for example one that aborts. `conn`,
+ * `receiver`: as in find_other_direction(). */
 static smcr_conn_t *
 find_read_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
 {
@@ -260,10 +261,12 @@ has_no_data(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
            smcr_ring_cursors_are_same(writer->cons, cdc->prod);
 }
 
-/* Finds the known direction of a connection that has carried no data, as one that its program only
- * opens and closes; NULL: none, or not clear which. Cursors of 0 show nothing, so the tokens
- * decide: the group has to have a steady difference (has_steady_difference()). `receiver`: as in
- * find_other_direction(). */
+/* Finds the known direction of a connection that has carried no data, for example one that its
+ * program only opens and closes; NULL: none, or
+ * not clear which. Cursors of 0 show nothing, so the tokens
+ * decide: the group has to have a steady difference (has_steady_difference()). `conn`, `receiver`:
+ * as in find_other_direction(). Always NULL if the direction of the message is known already
+ * (`conn` is not NULL). */
 static smcr_conn_t *
 find_idle_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 {
@@ -360,8 +363,9 @@ add_midstream_event(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
                                               : NULL);
 }
 
-/* Finds or makes the connection of a message whose token names no connection of the group, since
- * its CLC messages are not captured. There are three cases, in this order:
+/* Finds or makes the connection of a message whose CLC messages are not captured: its token names
+ * no connection of the group, or only one that certainly has ended. There are three cases, in this
+ * order:
  *
  * 1. A host has reported a socket to which the message belongs: the result is the connection of
  *    this socket, or a new one that gets the socket's name.

@@ -63,9 +63,9 @@ fills_element(const smcr_write_t *write, const smcr_conn_side_t *writer, smcr_cu
            possible_size(write->length);
 }
 
-/* Returns the begin of the RMB to which the WRITE goes, as the CDC message after it shows; 0: it
- * does not show the begin, or the last packet of the WRITE does not have the PSN right before the
- * message. */
+/* Returns the begin of the RMB to which the WRITE goes, as the CDC message after the WRITE shows;
+ * 0: the message does not show the begin, or the last packet of the WRITE does not have the PSN
+ * right before the message. */
 static uint64_t
 rmb_begin(const smcr_arrival_t *arrival, const smcr_conn_side_t *writer, const smcr_write_t *write,
           smcr_cursor_t prod)
@@ -223,10 +223,11 @@ ends_before(const smcr_write_t *write, smcr_psn_t psn, const smcr_conn_side_t *r
     return write->first_psn + write->packets == psn;
 }
 
-/* The request that ends where the element ends, if the message, whose producer cursor is `now`,
- * comes right after it and begins a round; `*psn` is then the PSN after the request. If data are
- * left for the new round, one more request is in between: it begins where data begin, and ends at
- * `now`. NULL: the requests before the message are others. */
+/* Returns the request that must end where the element ends, if the message begins a round. `now`:
+ * producer cursor of the message. If `now` is where data begin in the element, the result is the
+ * last request. Otherwise the last request has to begin where data begin and to end at `now`, and
+ * the result is the request before it. `*psn`: PSN right after the result, which the caller checks.
+ * NULL: the last request does not do so, or no such request is kept. */
 static const smcr_write_t *
 find_end_of_round(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_cursor_t now,
                   smcr_psn_t *psn)
@@ -247,9 +248,8 @@ find_end_of_round(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader,
 
 /* The size of the element in which the side receives, if the producer cursor `now` of the message
  * begins a round; 0: it begins no round, or the WRITEs right before the message do not show the
- * size. The WRITEs right before the message show it: one begins at the last
- * cursor `before` and ends where the element ends, and a second one, if data are left, begins where
- * data begin and ends at the new cursor.
+ * size. Of these WRITEs, one begins at the last cursor `before` and ends where the element ends. If
+ * data are left, a second one begins where data begin and ends at `now`.
  *
  *     before 2:49386   WRITE of 16150 bytes at 49386, WRITE of 3860 bytes at 0   now 3:3860
  *

@@ -1,5 +1,5 @@
-/* What CDC messages change: the connection that a message names, its cursors, its requests for an
- * answer, and its end (RFC 7609 4.5 to 4.8, A.4).
+/* What CDC messages change: the connection that a message names, its cursors, its requests for a
+ * cursor update, and its end (RFC 7609 4.5 to 4.8, A.4).
  *
  * A message passes four steps. First, its connection is found (cdc_conn.h). Second, the connection
  * is placed on the link that carries the message. Third, the message is taken in: its cursors,
@@ -136,9 +136,10 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
-/* Whether the message asks for a consumer cursor update, and is not perhaps a second request: the
- * flag is set, the peer has not reported yet that it has read up to the sender's producer cursor,
- * and no missing message may have asked before. */
+/* Whether the message asks for a consumer cursor update, and no missing message of the sender may
+ * have asked for it before. Three conditions: 1. the flag is set; 2. `may_have_asked` of the sender
+ * is false; 3. the peer has not reported yet that it has read up to the sender's producer
+ * cursor. */
 static bool
 asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
                 const smcr_cdc_t *cdc)

@@ -10,6 +10,6 @@
 
 /* Changes the state by a CDC message of `conn` that its receiver has taken in. Its cursors move the
  * two byte streams, its flags may ask for a cursor update, and its state may end the connection.
- * Fills in `record->cdc_analysis`. */
+ * Fills in `record->cdc_analysis`, if one of the cursors gives a position in its stream. */
 void smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                             const smcr_cdc_t *cdc);

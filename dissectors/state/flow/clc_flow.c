@@ -298,8 +298,7 @@ server_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
 /* The client's queue pair that a Confirm names, if the Accept is missing: on a known link, or on a
  * link of a new group. If the known link does not have the RMB in the Confirm, though its group is
  * captured from the first contact on, CONFIRM RKEY is missing, and the queue pair may belong to a
- * newer link: then the result is NULL, not known.
- * `key`: GID and number in the Confirm. */
+ * newer link: then the result is NULL, not known. `key`: GID and number in the Confirm. */
 static smcr_qp_t *
 client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc_t *clc)
 {
@@ -424,8 +423,8 @@ place_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
 
 /* Finds the link and group of an Accept or Confirm, and sets the roles of the group: the server
  * sends the Accept, the client the Confirm. Returns the queue pair of the sender. NULL: the message
- * is no Accept or Confirm of SMC-R,
- * or the queue pair is not known. */
+ * is no Accept or Confirm of SMC-R, is truncated before the end of its RMB's address, or the queue
+ * pair is not known. */
 static smcr_qp_t *
 place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {

@@ -1,7 +1,7 @@
 /* The credits of ANCK, the kernel of Alibaba (smc_wr.h there): a host sends a message only if its
  * peer has announced space for it. For a new link, CLC and ADD LINK announce space; then CDC
- * messages, immediate data and ANNOUNCE CREDITS announce more. Called by packet_flow.c for each
- * request, and by the functions that take in messages.
+ * messages, immediate data and ANNOUNCE CREDITS announce more. Called by packet_flow.c for
+ * requests, and by the functions that take in messages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

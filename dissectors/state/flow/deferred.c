@@ -34,7 +34,8 @@ typedef struct {
     const uint32_t *discard_proof; /* `discard_proof_frame` of the packet's record: points to the
                                       frame proving that the receiver has discarded the packet, or
                                       to 0: no proof so far; NULL: not after a gap */
-    smcr_record_cdc_t *analysis; /* analysis in the record of the CDC message; NULL: no CDC */
+    smcr_record_cdc_t *analysis; /* analysis in the record of the CDC message, or of the immediate
+                                    data in its place; NULL: no such message */
     union {            /* copy of the message or headers that `content` points to */
         smcr_llc_t llc;
         smcr_cdc_t cdc;
@@ -100,9 +101,9 @@ defer_analysis(const smcr_arrival_t *arrival)
     return analysis;
 }
 
-/* Keeps the content of the packet, which arrives after a PSN gap, until an acknowledgement shows
- * whether the receiver has taken the packet in. If DEFERRED_MAX packets wait already, the content
- * of this one is not kept. */
+/* Keeps the content of the packet, which arrives after a PSN gap, until a later packet shows
+ * whether the receiver has taken the packet in: an acknowledgement, or a request that the receiver
+ * takes in. If DEFERRED_MAX packets wait already, the content of this one is not kept. */
 static void
 defer_content(const smcr_arrival_t *arrival, const smcr_state_content_t *content)
 {
@@ -352,8 +353,8 @@ take_in_received(const smcr_arrival_t *arrival, smcr_qp_t *qp, deferred_t *defer
     take_in_after_gap(arrival, qp, deferred);
 }
 
-/* Takes the packets in the order of their PSNs. Of several packets with one PSN only the first is
- * taken in. */
+/* Takes the packets in the order of their PSNs. Of several packets with one PSN, is_repeated() says
+ * which one counts. */
 void
 smcr_state_take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {

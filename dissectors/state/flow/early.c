@@ -16,7 +16,8 @@
 
 /* ---- the order of CLC and RoCE ---- */
 
-/* Whether the link, which a captured first contact has announced, has carried no packet so far. */
+/* Whether the link has carried no packet so far, though the capture has its announcement and the
+ * first contact of its group. */
 static bool
 is_idle(const smcr_link_t *link)
 {
@@ -53,8 +54,8 @@ is_in_use(const smcr_link_t *link, uint64_t time)
 /* The first link of a group is set up after the Confirm of the first contact, and before the server
  * accepts another connection of the group (3.5.1). So the order of the capture is impossible in two
  * cases:
- * 1. the message is of a later contact, and the first link has carried no packet so far. This
- *    proves nothing as long as no packet comes later, which begins the link;
+ * 1. the message is of a later contact, and its link has carried no packet so far. This proves
+ *    nothing as long as no packet comes later, which begins the link;
  * 2. the message is the Confirm of the first contact, and the link is in use. */
 void
 smcr_state_early_judge(const smcr_conn_t *conn, smcr_link_t *link, uint8_t type, uint64_t time)
@@ -154,8 +155,7 @@ qp_after_confirm(smcr_state_t *state, const smcr_conn_t *conn, const smcr_ib_qp_
     return smcr_qp_find(state, key) == expected ? expected : NULL;
 }
 
-/* Whether a Confirm of the connection, and no Accept, has come before this message, and has shown
- * the link. */
+/* Whether a Confirm of the connection has come before this Accept, and has shown the link. */
 static bool
 is_after_confirm(const smcr_conn_t *conn)
 {

@@ -14,8 +14,9 @@
 void smcr_state_early_judge(const smcr_conn_t *conn, smcr_link_t *link, uint8_t type,
                             uint64_t time);
 
-/* Notes that the setup of the link begins: if clocks seemed to differ only since no packet of the
- * group's first link was captured, they do. */
+/* Called when CONFIRM LINK has come on the link, so that its setup begins only now. If it is the
+ * first link of its group, and a CLC message has named the link before (`clocks_differ`), this
+ * proves that clocks differ. */
 void smcr_state_early_begin(const smcr_arrival_t *arrival, smcr_link_t *link);
 
 /* Reports once for the link group that its clocks differ (`clocks_proven`), with the message that
@@ -28,9 +29,9 @@ void smcr_state_early_confirm(const smcr_arrival_t *arrival, smcr_qp_t *server,
                               const smcr_clc_t *clc);
 
 /* Returns the server's queue pair that the Accept `clc` of `conn` names, if earlier frames have
- * shown that link; its group is that of the Accept from now on, and its clocks differ. NULL: no
- * earlier frame proves it. Two cases: 1. the Confirm came before the Accept; 2. packets of the link
- * came before the Accept of a first contact. */
+ * shown that link. There are two cases: 1. the Confirm came before the Accept; 2. packets of the
+ * link came before the Accept of a first contact. The group of the link becomes that of the Accept,
+ * and its clocks differ. NULL: no earlier frame proves that the Accept names the link. */
 smcr_qp_t *smcr_state_early_server_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                       const smcr_clc_t *clc);
 

@@ -113,9 +113,9 @@ find_open_request(const smcr_lgr_t *lgr, wanted_request_t *wanted)
  *
  * A response goes over the link of its request (3.3). Only the server's request that follows a
  * client's request may go over another link. So for a response the second search is made only if
- * the capture proves that no packet of the response's own link is missing. `same_link`: do not make
- * the second search for any message. `wanted->count` gets the number of requests that the last of
- * the searches has found; after the third search 1, since only the newest request counts. */
+ * the capture proves that no packet of the response's own link is missing. `same_link`: the second
+ * search is left out in any case. `wanted->count` gets the number of requests that the last of the
+ * searches has found; after the third search 1, since only the newest request counts. */
 static smcr_exchange_request_t *
 find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted, bool same_link)
 {
@@ -205,7 +205,8 @@ give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
 /* Ends the exchange of a client's request with the request of the server that follows it. A
  * client's DELETE LINK, ADD LINK and REQUEST ADD LINK get no response: the server begins an
  * exchange of its own instead. `message`: request of the server. `doubtful`: the server may have
- * sent the message before the client's request. */
+ * sent the message before the client's request. Then no exchange ends, and the client's requests
+ * are given up (give_up_requests()). */
 static void
 obey_client(const smcr_exchange_message_t *message, bool doubtful)
 {
@@ -492,8 +493,8 @@ needs_no_response(const smcr_exchange_message_t *message)
 }
 
 /* Opens an exchange for the request `message`. `responder_at` becomes the point of the highest PSN
- * that the responder has sent so far: the responder may have sent packets up to this point before
- * it saw the request. */
+ * that the responder has sent so far, as requests and acknowledgements show: the responder may have
+ * sent packets up to this point before it saw the request. */
 static smcr_exchange_request_t *
 new_request(const smcr_exchange_message_t *message)
 {

@@ -7,13 +7,18 @@
 
 #include "state/model/record.h"
 
-/* Learns an LLC request: opens an exchange. Three requests open none: 1. a client's request that
- * crosses the server's own one, which also answers it; 2. a Linux client's DELETE LINK that answers
- * the server's; 3. a request whose response came before it in the capture, with which it is paired.
+/* Learns an LLC request: opens an exchange, and sets `begins_exchange` in the record. Three
+ * requests do not:
+ *
+ * 1. a client's request that crosses the server's own one, which also answers it
+ * 2. a Linux client's DELETE LINK that answers the server's
+ * 3. a request whose response may have come before it in the capture. If the capture is out of
+ *    order, its exchange is kept nevertheless, but gets no response
+ *
  * If the request is a server's ADD LINK or DELETE LINK for which a client has asked, the exchange
- * of the client's request is closed. A collision is reported under two conditions: 1. the peer has
- * an open request that must not be open together with this request; 2. the sender has not seen the
- * peer's request. (3.5.5.3) */
+ * of the client's request is closed; in case 3 it counts as one whose response cannot be known. A
+ * collision is reported under two conditions: 1. the peer has an open request that must not be open
+ * together with this request; 2. the sender has not seen the peer's request. (3.5.5.3) */
 void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 
 /* Learns an LLC response: closes the exchange of the request that the response certainly answers.
@@ -28,8 +33,9 @@ bool smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *me
 
 /* Takes in that an Accept or Confirm names `rmb`, of the side of the queue pair `owner`. A host
  * names a new RMB only after the response to its CONFIRM RKEY (3.5.2). If the capture has no
- * response to this request, and packets of the responder are missing since then, the response is
- * one of them. */
+ * response to this request, and packets of the responder are missing since then, the response
+ * counts as one of them. Nothing changes if this is not certain, for example if the group has
+ * several links. */
 void smcr_state_exchange_named_rmb(const smcr_arrival_t *arrival, smcr_qp_t *owner,
                                    const smcr_rmb_t *rmb);
 

@@ -242,7 +242,7 @@ smcr_state_immediate_of(const smcr_arrival_t *arrival, const smcr_write_t *write
 
 /* ---- cursors ---- */
 
-/* The cursor at this position of the stream. */
+/* The cursor at this position of the stream. The size of the ring is known. */
 static smcr_cursor_t
 cursor_at(const smcr_ring_t *ring, uint64_t position)
 {
@@ -251,7 +251,7 @@ cursor_at(const smcr_ring_t *ring, uint64_t position)
     return (smcr_cursor_t){(uint16_t)(position / room), ring->base + (uint32_t)(position % room)};
 }
 
-/* The cursor that is `bytes` bytes after `from`. */
+/* The cursor that is `bytes` bytes after `from`. The size of the ring is known. */
 static smcr_cursor_t
 advance(const smcr_ring_t *ring, smcr_cursor_t from, uint32_t bytes)
 {

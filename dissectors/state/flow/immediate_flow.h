@@ -1,6 +1,6 @@
 /* What immediate data of RDMA WRITEs change, if the hosts send them in place of CDC messages, as
  * ANCK does (wire/immediate.h). Called by place_packet.c and deferred.c; packet/ reads the message
- * for the tap.
+ * in every pass.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,10 +22,11 @@ typedef struct {
 bool smcr_state_immediate_is_bare(const smcr_arrival_t *arrival);
 
 /* Returns the message in the immediate data of the arriving WRITE packet. The member `conn` of the
- * result is NULL if there is no message: the hosts have not agreed on immediate data, or the
- * immediate data name no connection or have an unknown opcode. Also learns from the packet whether
- * the hosts have agreed, if CLC does not show this; sets `names_conn` in the place of the packet;
- * and adds events. `write`: request of the packet; NULL: not known, or the WRITE has no data. */
+ * result is NULL if there is no message of a known connection. Examples: the packet has no captured
+ * immediate data, the hosts have not agreed on immediate data, or the immediate data name no
+ * connection or have an unknown opcode. Also learns from the packet whether the hosts have agreed,
+ * if CLC does not show this; sets `names_conn` in the place of the packet; and adds events.
+ * `write`: request of the packet; NULL: not known, or the WRITE has no data. */
 smcr_state_immediate_t smcr_state_immediate_of(const smcr_arrival_t *arrival,
                                                const smcr_write_t *write);
 
@@ -37,12 +38,13 @@ void smcr_state_immediate_take_in(const smcr_arrival_t *arrival,
                                   const smcr_state_immediate_t *message,
                                   const smcr_place_t *place);
 
-/* Called after a WRITE packet was taken in, if its immediate data are no message of a known
- * connection. Two conditions make a connection of the packet: 1. the receiver's host has reported
- * over netlink a socket with the token of the immediate data; 2. the address of the WRITE agrees
- * with the reported producer cursor. The connection gets addresses, ports, RMB and positions from
- * the report and the WRITE, and the message is taken in. `write`: request of the packet; NULL: not
- * known. */
+/* Called for a WRITE packet whose immediate data are no message of a known connection. If its
+ * receiver takes the packet in, two conditions make a connection of the packet: 1. a report over
+ * netlink names the receiver's socket with the token of the immediate data; 2. the address of the
+ * WRITE agrees with the producer cursor that is known from the report. The connection gets
+ * addresses, ports, RMB and positions from the report and the WRITE, and the message is taken in.
+ * Otherwise nothing changes. `write`: request of the packet; NULL: not known, so nothing
+ * changes. */
 void smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *write);
 
 /* Makes a CDC message from the immediate data of an RDMA WRITE packet, if the hosts send immediate

@@ -137,8 +137,8 @@ report_type(const smcr_exchange_message_t *message)
                        single_device_text(lgr));
 }
 
-/* Activates the link, since the response to CONFIRM LINK has come. The event is added once, when
- * the link becomes active. */
+/* Activates the link, since the response to CONFIRM LINK has come. The event is added if this
+ * message makes the link active: an RDMA WRITE may have done so before. */
 static void
 activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -485,8 +485,9 @@ end_group(const smcr_exchange_message_t *message)
 }
 
 /* Notes that it is uncertain whether the links that DELETE LINK names have ended. Only the server's
- * request ends links, and this request may be missing: the message is a client's request, or a
- * response. A link whose number is not known may be meant, too. `lacks_link`: the group has no link
+ * request ends links. The message is a client's request, or a response whose request is not
+ * captured, so the server's request may be missing; or it is the server's request for an unknown
+ * link. A link whose number is not known may be meant, too. `lacks_link`: the group has no link
  * with the number in the message. Then the link may be listed in another group that began before
  * the capture, since the two objects may be one group. */
 static void
@@ -542,9 +543,10 @@ asks_to_delete(bool by_client)
     return by_client ? "The client requests the server" : "One side requests the other";
 }
 
-/* Whether the server has sent DELETE LINK for all links, if this request is not the client's. Each
- * side has asked the other to delete all links: then the server has, whichever side it is. Linux
- * answers the server's request with a request of its own. */
+/* Whether the server has sent DELETE LINK for all links. The caller has excluded that the arriving
+ * message is the client's. True if it is known which side is the server, since the message is the
+ * server's then. True also if each side has asked the other to delete all links: one of the two is
+ * the server. Linux answers the server's request with a request of its own. */
 static bool
 has_server_ended(const smcr_lgr_t *lgr)
 {
@@ -552,7 +554,7 @@ has_server_ended(const smcr_lgr_t *lgr)
 }
 
 /* Takes in DELETE LINK for all links: the server's message ends the group, and a client's message
- * asks for the end of the group. */
+ * asks for the end of the group. If the roles are not known: see has_server_ended(). */
 static void
 take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
 {
@@ -785,8 +787,9 @@ lacks_delete_request(const smcr_rmb_t *rmb)
     return rmb->deleted_frame && !rmb->first->delete_frame;
 }
 
-/* Puts the RMBs of `owner` that DELETE RKEY names into `named`. Returns how many of the RKeys name
- * no RMB, or an RMB that an earlier request has withdrawn. */
+/* Puts the RMBs of `owner` that DELETE RKEY names into `named`; NULL for an RKey that names none,
+ * or one that is withdrawn. If the message is a request, notes its frame in these RMBs. Returns how
+ * many of the RKeys name no RMB, or an RMB that an earlier request has withdrawn. */
 static unsigned
 find_withdrawn_rmbs(const smcr_exchange_message_t *message, const smcr_qp_t *owner,
                     smcr_lgr_withdrawal_t *named)
@@ -897,8 +900,8 @@ smcr_state_llc_is_known(uint8_t type)
     return kinds[type].take_in != NULL;
 }
 
-/* If a response names another link than its request, the response counts for the link of the
- * request. */
+/* If a response to ADD LINK or CONFIRM LINK names another link than its request, the response
+ * counts for the link of the request. */
 bool
 smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc)
 {

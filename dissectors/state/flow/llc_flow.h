@@ -13,12 +13,14 @@ bool smcr_state_llc_is_known(uint8_t type);
 
 /* Pairs an LLC message with its request or response. Called when the message is sent for the first
  * time. A request opens an exchange, and a response closes an exchange. Returns true if the message
- * is a response and the capture has its request.
+ * is a response, and the capture has a request that it may answer.
  *
  * Corrects `llc`: sets `lacks_response_flag` if a response does not have the response flag. If a
- * response names another link than its request, `llc` gets the link of the request. */
+ * response to ADD LINK or CONFIRM LINK names another link than its request, `llc` gets the link of
+ * the request. */
 bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc);
 
 /* Changes the state according to the content of a message that its receiver has taken in.
- * `requested`: result of smcr_state_llc_exchange() for the message. */
+ * `requested`: result of smcr_state_llc_exchange() for the message; true if the message was sent
+ * before. */
 void smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);

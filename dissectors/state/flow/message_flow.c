@@ -109,12 +109,12 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
-/* Notes that the group has sent a CDC message. Returns true if the message changes nothing, since
- * the hosts have agreed on immediate data in place of CDC messages: its receiver discards it
- * (ANCK's smc_cdc.c, smc_cdc_rx_handler()), and an event reports the message. Returns false for a
- * failover validation, the only CDC message that ANCK sends then. Also returns false if only
- * WRITEs, and not CLC, have shown the agreement: then the message refutes the agreement, and it is
- * not known any more what the immediate data of the group mean. */
+/* Notes that a CDC message has come in the group. Returns true if the message changes nothing,
+ * since the hosts have agreed on immediate data in place of CDC messages: its receiver discards it
+ * (ANCK's smc_cdc.c, smc_cdc_rx_handler()), and an event reports the message. Returns false if the
+ * hosts have not agreed, and for a failover validation, the only CDC message that ANCK sends then.
+ * Also returns false if only WRITEs, and not CLC, have shown the agreement: then the message
+ * refutes the agreement, and it is not known any more what the immediate data of the group mean. */
 static bool
 discard_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

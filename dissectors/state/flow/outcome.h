@@ -9,14 +9,14 @@
 
 /* Learns a response, ACK or NAK, to requests of `requests`; NULL: the requests are not known.
  * Returns the requests that the response acknowledges, refuses and completes, and writes them into
- * the record. Has to be called before smcr_outcome_judge(). (InfiniBand Architecture Specification,
- * volume 1, 9.7.5) */
+ * the record. Adds an event for a NAK or RNR NAK. Has to be called before smcr_outcome_judge().
+ * (InfiniBand Architecture Specification, volume 1, 9.7.5) */
 smcr_traffic_answer_t smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests);
 
 /* Judges a request or response of `traffic`. `reverse`: what the peer receives; NULL: not known.
  * Returns the verdict: the order of the packet, and what its receiver does with the packet. Writes
  * the verdict into the record, and into `psn`, `first_sent`, `replaces_corrupt` and `refused_frame`
- * of the arrival. */
+ * of the arrival. Adds events for a duplicate made by the network, and for missing packets. */
 smcr_flow_verdict_t smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                                        smcr_traffic_t *reverse);
 
@@ -34,5 +34,6 @@ void smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
 /* ---- packets of RDMA connections that are not SMC-R ---- */
 
 /* Learns a packet that belongs to no known SMC-R link. `message`: the message of RDMA-CM that the
- * packet carries; NULL: none. Finds the RDMA flow of the packet, and fills in the record. */
+ * packet carries; NULL: none. Finds the RDMA flow of the packet, and fills in the record. A packet
+ * with a wrong ICRC changes nothing if its flow is not known. */
 void smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message);

@@ -8,7 +8,8 @@
  *
  * The second step is in place_packet.c, the third in deferred.c. message_flow.c takes in the
  * messages of SENDs, which are known only after their packet. The functions report_*() add events
- * for the user, and change nothing else.
+ * for the user; report_retransmission() also notes in the state that packets were retransmitted
+ * (`has_trouble`).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -52,9 +53,10 @@ report_silence(const smcr_arrival_t *arrival)
         smcr_doubt_heard(arrival);
 }
 
-/* Reports the packet if it is a retransmission, and if it proves that the peer has stopped
- * answering. A retransmission after the end of the link group has an event of its own: the peer
- * does not receive it any more, so its silence is not reported. */
+/* Reports the packet if it is a retransmission. Also reports the peer if the packet proves that the
+ * peer has stopped answering. A retransmission after the end of the link group has an event of its
+ * own: the peer does not receive it any more, so its silence is not reported. Notes a
+ * retransmission in `has_trouble`. */
 static void
 report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
@@ -198,7 +200,7 @@ take_in_request(smcr_arrival_t *arrival)
 /* Gives a link to the WRITE packets that came to `qp` before `qp` was known. `taken`: true if a
  * message has made `qp` known: then the WRITEs are judged and placed as requests. False if an
  * acknowledgement has made `qp` known: then only their link is set, and their held bytes are freed.
- * Returns `qp`. */
+ * WRITEs of another device than that of the peer get no link. Returns `qp`. */
 static smcr_qp_t *
 adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 {
@@ -373,7 +375,7 @@ find_receiver(smcr_arrival_t *arrival)
     return qp;
 }
 
-/* Whether SMC-R does not send such a packet while nothing goes wrong: it sends whole SENDs, RDMA
+/* Whether the packet is none of those that SMC-R sends while nothing goes wrong: whole SENDs, RDMA
  * WRITEs and positive acknowledgements. */
 static bool
 is_unusual(const smcr_ib_headers_t *roce)
@@ -399,8 +401,8 @@ smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_headers_t
     return roce->has_reth && !smcr_write_fits(state, receiver, roce);
 }
 
-/* Whether the queue pair carries SMC-R is decided before anything else changes. A packet with a
- * wrong ICRC changes only the order of its flow. */
+/* Whether the queue pair carries SMC-R is decided before anything else changes. Of a packet with a
+ * wrong ICRC, only the PSN counts. */
 bool
 smcr_state_packet(smcr_arrival_t *arrival)
 {
@@ -537,9 +539,9 @@ completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 }
 
 /* If the receiver's number is that of a known queue pair, but the PSN of the packet is far from the
- * PSNs of its flow, the number has been reused for a new queue pair. If the old link has not ended
- * in the capture, and the packet is no CONFIRM LINK, with which a new link begins, packets are
- * certainly missing. */
+ * PSNs of its flow, the number has been reused for a new queue pair. Packets are certainly missing
+ * under two conditions: 1. the old link may go on (can_go_on()); 2. the packet is no CONFIRM LINK,
+ * with which a new link begins. */
 void
 smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {

@@ -26,7 +26,9 @@
  * place. Needs the headers in `arrival->roce`. Fills in `arrival->qp`, `arrival->psn` and
  * `arrival->record`.
  *
- * Returns false if the queue pair is not known to carry SMC-R; the record is not changed then. */
+ * Returns false if the packet is not known to be of an SMC-R link: no known queue pair has the
+ * receiver's number, or the packet probably goes to another queue pair with the same number. The
+ * record is not changed then. */
 bool smcr_state_packet(smcr_arrival_t *arrival);
 
 /* Notes in `arrival->record` the link or the RDMA flow of a packet that the state does not learn,
@@ -62,9 +64,9 @@ void smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *c
  * not closed. Sets `arrival->goes_on`, by which smcr_state_packet() accepts the packet. */
 bool smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token);
 
-/* Whether a packet to the known queue pair `receiver` may be damaged: it contradicts what is known
- * of the link, or earlier packets of the capture had trouble. Correct peers send such packets,
- * too. */
+/* Whether a packet of a known link may be damaged: it is none of the packets that SMC-R sends while
+ * nothing goes wrong, it contradicts what is known of the link, or earlier packets of the capture
+ * were damaged or retransmitted. Correct peers send such packets, too. */
 bool smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_headers_t *roce,
                                    const smcr_qp_t *receiver);
 
@@ -72,7 +74,8 @@ bool smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_head
  * SMC-R. `sender_qpn`: queue pair number of the sender, as CONFIRM LINK reports it, in host byte
  * order; 0: the message is no CONFIRM LINK. If the sender's queue pair is known, and the other
  * queue pair of its link is not, the receiver is this other queue pair. Otherwise the receiver gets
- * a new link. (A.3.1) */
+ * a new link, unless it is known already, and the PSN of the packet is near those of its flow.
+ * (A.3.1) */
 void smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn);
 
 /* ---- captures that are read once ---- */
@@ -87,6 +90,7 @@ typedef struct {
 } smcr_state_finished_t;
 
 /* Forgets the records of packets before `frame` (smcr_record_forget()), and releases connections
- * that have ended before it and to which nothing points. `finished`: NULL: no connection is
- * released. */
+ * that have ended before it and to which nothing points. Also releases RMBs of their link groups,
+ * and the history of links that were deleted before (release.c). `finished`: NULL: only records are
+ * forgotten. */
 void smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished_t *finished);

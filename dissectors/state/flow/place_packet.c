@@ -32,7 +32,9 @@ judge_retransmitted_write(const smcr_arrival_t *arrival)
 
 /* Counts a WRITE packet whose position is not known. Such packets form one run, from
  * `unpositioned_from` to `unpositioned_psn`, as long as their PSNs are at most
- * SMCR_WRITE_UNPLACED_NEAR apart. `write`: request of the packet; NULL: not known. */
+ * SMCR_WRITE_UNPLACED_NEAR apart. Also keeps the bytes of the packet until its request has a
+ * position, if the receiver takes the packet in. `write`: request of the packet; NULL: not
+ * known. */
 static void
 note_unpositioned(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
@@ -249,8 +251,9 @@ smcr_state_place_write(const smcr_arrival_t *arrival)
 }
 
 /* Numbers a SEND packet within its message, by the distance of its PSN from the PSN of the
- * message's first packet. If the first packet has not come, the packet gets no number, and its
- * content counts as missing. */
+ * message's first packet. The packet gets no number, and its content counts as missing, in three
+ * cases: 1. the first packet has not come; 2. the last packet of the message has come before; 3.
+ * the distance is PARTS_MAX or more. */
 static void
 number_part(const smcr_arrival_t *arrival)
 {

@@ -4,7 +4,8 @@
  *
  * A connection is released under four conditions:
  *
- * - Both sides have closed it, or one has aborted it, or it has fallen back to TCP.
+ * - It is in a link group, has not fallen back to TCP, and both sides have closed it, or one has
+ *   aborted it. Or it is in no link group, and has fallen back to TCP.
  * - The caller has finished with it.
  * - The records of its packets are forgotten (smcr_record_forget()), so no packet points to it.
  * - No pointer to it exists that this file does not know. Code that makes such a pointer calls
@@ -30,8 +31,9 @@ typedef struct {
     const smcr_state_t *state; /* state that has the connections */
     const smcr_state_finished_t *finished; /* what the caller has finished with */
     uint32_t frame;     /* records of packets before this frame are forgotten */
-    GPtrArray *marked;  /* smcr_conn_t: connections that may be released */
-    GPtrArray *leaving; /* smcr_conn_t: of these, the ones whose list has been found */
+    GPtrArray *marked;  /* smcr_conn_t: connections of link groups that may be released */
+    GPtrArray *leaving; /* smcr_conn_t: connections that are released: those of `marked` that the
+                           list of their link group had, and those without a link group */
     GHashTable *groups; /* smcr_lgr_t: their link groups */
 } release_t;
 
@@ -48,7 +50,8 @@ has_ended(const smcr_conn_t *conn)
 }
 
 /* Whether the connection is known in the usual way: by its own CLC messages, and both directions
- * from the beginning; not by a report of its host, and not by a tap. */
+ * from the beginning; not by a report of its host, and not by a tap. Also, no claim about its link
+ * group may need it (`claimed_conns`). */
 static bool
 is_usual(const smcr_conn_t *conn)
 {
@@ -137,8 +140,8 @@ free_conn(smcr_state_t *state, smcr_conn_t *conn)
     smcr_conn_free(state, conn);
 }
 
-/* Whether all pointers to connections are known: hosts have reported none, and the file has one
- * capture point. */
+/* Whether all pointers to connections are known: hosts have reported no sockets, and the file has
+ * one capture point. */
 static bool
 knows_pointers(const smcr_state_t *state)
 {
@@ -195,8 +198,8 @@ forget_history(smcr_state_t *state, smcr_link_t *link)
     }
 }
 
-/* Forgets the history of the links that were deleted before `frame`. The list has them in the order
- * of their deletion. */
+/* Forgets the history of the links that were deleted before `frame`. If the group of such a link
+ * has ended, also releases RMBs of this group. The list has them in the order of their deletion. */
 static void
 forget_deleted_links(smcr_state_t *state, uint32_t frame)
 {

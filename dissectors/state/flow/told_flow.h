@@ -20,8 +20,9 @@ void smcr_state_report_fallback(smcr_conn_t *conn, smcr_conn_t *known);
 
 /* The only reported socket to which the CDC message `cdc` can belong. Called if the token of the
  * message names no known connection. `*side` gets the side of the host that has reported the
- * socket. NULL: there is no such socket, there are several, or the receiver's socket with this
- * token has a connection already. */
+ * socket. NULL: there is no such socket, or there are several; or the receiver's socket with this
+ * token has a connection already, is known from a file of smcss only, or has cursors that the
+ * message does not follow. */
 smcr_socket_t *smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc,
                                         int *side);
 

@@ -113,7 +113,7 @@ report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doub
  * eyecatcher (R-4.3-3). A cursor that has not moved yet may be 0. 2. Its wrap count grows by one
  * only when the cursor wraps (R-A.4-7), so one message moves the cursor by at most one round. 3.
  * The cursor never goes back, whatever the size of its element (R-A.4-9). No breach is reported if
- * the earlier cursor is not proven (`told` of smcr_evidence_cursor_t).
+ * the earlier cursor is not proven (`may_be_right` of smcr_evidence_cursor_t).
  *
  * Example: the element has 16 KiB, and the cursor was 0:16000 (wrap count:offset). The next cursor
  * 1:100 is right, but 2:100 and 0:15000 break the rules. */
@@ -268,8 +268,8 @@ knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int read
  * consumer cursor is ahead of the peer's producer cursor. The peer may have announced the bytes in
  * a missing message: the peer's next message shows whether this is so. The event is only a NOTE in
  * two cases: 1. there is another doubt; 2. the connection has moved to another link. Not judged is
- * a cursor that may be right because the earlier one is not proven (`told`), and any cursor if
- * announcements of the peer are missing (knows_announced()). */
+ * a cursor that may be right because the earlier one is not proven (`may_be_right`), and any cursor
+ * if announcements of the peer are missing (knows_announced()). */
 SMCR_RULES_CDC(check_reader)
 {
     const smcr_evidence_cursor_t *cons = &message->cursors->cons;
@@ -620,7 +620,8 @@ enum {
     ALL = FIRST | BUT_FIRST
 };
 
-/* The kind of a CDC message (FIRST, NEW or OTHER). Needs the connection of the message. */
+/* The kind of a CDC message (FIRST, NEW or OTHER). Needs the comparison of its cursors, so the step
+ * is PLACED or a later one. */
 static unsigned
 kind_of_placed(const smcr_rules_cdc_t *message)
 {

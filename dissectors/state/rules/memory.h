@@ -60,8 +60,8 @@ typedef struct {
 /* A failover validation (RFC 7609 4.6.1): the CDC message with which one direction of a connection
  * begins on a new link. */
 typedef struct {
-    const smcr_link_t *old_link; /* link that the connection has left by the move; NULL: not
-                                    known */
+    const smcr_link_t *old_link; /* link that the connection has left by the move; NULL: not known,
+                                    or the connection was on the new link already */
     smcr_point_t validation_point; /* point of the validation in the flow to its receiver */
     smcr_link_sent_message_t sent_message; /* time of the validation, and its acknowledgement */
     uint32_t frame;          /* frame of the validation */
@@ -113,12 +113,12 @@ typedef struct smcr_rules_conn {
     smcr_rules_side_t *side[2];         /* what the rules remember of each side; NULL: nothing */
     smcr_link_sent_message_t closed[2]; /* first CDC message with "connection closed", with its
                                            acknowledgement, by sender */
-    smcr_rules_probe_t unread_probe[2]; /* CDC message whose data the receiver has not read, by
-                                           receiver */
+    smcr_rules_probe_t unread_probe[2]; /* the remembered CDC message that announces data, by
+                                           receiver of the data */
     uint32_t eid;             /* smcr_wire_eid_sum() of the Accept's EID; 0: the Accept has none, or
                                  is not captured */
     uint32_t malformed_frame; /* frame of the last malformed CLC message; 0: none */
-    smcr_rules_terms_t terms; /* terms of the Accept; set with `has_terms` */
+    smcr_rules_terms_t terms; /* terms of the Accept; valid if `has_terms` is true */
     uint8_t proposal_flags;   /* byte 7 of the Proposal; 0: the Proposal is not captured */
     bool has_terms : 1;       /* the Accept has a first contact extension whose terms break no
                                  rule */
@@ -163,9 +163,10 @@ typedef struct smcr_rules_lgr {
 
 /* What the rules remember of an RMB. */
 typedef struct smcr_rules_rmb {
-    smcr_point_t refused_point; /* point of the negative response to CONFIRM RKEY, in the flow to
-                                   the owner of the RMB; set with `refused_frame` */
-    uint32_t refused_frame; /* frame of the negative response to CONFIRM RKEY; 0: none */
+    smcr_point_t refused_point; /* point of the last negative response to CONFIRM RKEY, in the flow
+                                   to the owner of the RMB; valid if `refused_frame` is not 0 */
+    uint32_t refused_frame; /* frame of the negative response to CONFIRM RKEY; 0: none, or the owner
+                               has announced the RMB once more since */
     uint64_t agreed_time;   /* time of the first positive response to CONFIRM RKEY after a CLC
                                message named the RMB too early or the peer refused the RMB,
                                nanoseconds since the epoch; 0: no such response */

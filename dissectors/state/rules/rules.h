@@ -34,16 +34,17 @@ void smcr_breach_report_unless(const smcr_arrival_t *arrival, smcr_event_id_t ev
  * leaving (`is_leaving`). */
 void smcr_rules_forget_leaving(smcr_conn_t *conn);
 
-/* Frees what the rules keep of the connection, which nothing points to. */
+/* Frees what the rules keep of the connection, which is freed next. What a later acknowledgement
+ * may still be written to stays, and what is rare (conn_rules.c). */
 void smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn);
 
 /* Frees what the rules keep of the RMB, which is freed next. */
 void smcr_rules_free_rmb(smcr_state_t *state, smcr_rmb_t *rmb);
 
 /* The step at which a check is called: how much state/flow has learned of a message. The checks of
- * a step are the rows of check_rows.def. The checks compare the message with what was known before
- * the message, as far as state/flow has not changed it at that step. The checks change nothing that
- * state/flow reads. */
+ * a step are the rows of check_rows.def and links/llc_checks.def. The checks compare the message
+ * with what was known before the message, as far as state/flow has not changed it at that step. The
+ * checks change nothing that state/flow reads. */
 typedef enum {
     SMCR_RULES_ARRIVES, /* state/flow has learned nothing of the message yet; of CDC, the RMB and
                            the size of its element may be inferred already */
@@ -68,7 +69,7 @@ typedef struct {
     smcr_qp_t *qp;         /* queue pair of the sender, which an Accept or Confirm names; NULL for
                               other types and at ARRIVES */
     const smcr_rmb_t *rmb; /* RMB that an Accept or Confirm names, as it was before the message;
-                              NULL: the RMB is new, or `qp` is NULL. Set at PLACED */
+                              NULL: the RMB is new, or `qp` is NULL. Set from PLACED on */
 } smcr_rules_clc_t;
 
 /* Declares a check of CLC messages. Its definition begins with SMCR_RULES_CLC(check).
@@ -115,10 +116,11 @@ typedef struct {
 /* Calls the checks of step `when` (rows of check_rows.def) for an RDMA WRITE. state/flow calls this
  * function:
  *
- * - ARRIVES: for each request.
+ * - ARRIVES: for each new request, unless two open connections share the RMB element.
  * - COUNTED: for a request whose place does not follow from the previous request, if no packet
  *   between the two requests is missing.
- * - PLACED: for each packet.
- * - LEARNED: for each packet, if no message of the reader is missing. */
+ * - PLACED: for each packet whose RMB is certain.
+ * - LEARNED: for each packet that the receiver takes in, if its position is known and no message of
+ *   the reader is missing. Not for WRITEs that a tap of a host shows. */
 void smcr_rules_check_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
                             const smcr_rules_write_t *write);

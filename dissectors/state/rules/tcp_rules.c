@@ -2,8 +2,8 @@
  * after which there is no way back to TCP (RFC 7609 3.2, C).
  *
  * The acknowledgement number of a segment shows which bytes its sender had received. So these rules
- * notice an answer that is missing in the capture: its receiver acknowledges bytes that are not
- * captured.
+ * notice that an answer is missing in the capture: the receiver of the answer acknowledges bytes
+ * that are not captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -17,7 +17,9 @@ typedef struct {
     uint16_t seq;             /* sequence number; 0 in all messages of a direction: the tap shows no
                                  numbers */
     uint8_t flags, state;     /* producer flags, and connection state flags (A.4) */
-    uint64_t missing;    /* bytes that the message announces, and that are missing in the capture */
+    uint64_t missing;    /* if both ends are on one host: number of bytes that the message
+                            announces, that are missing in the capture, and of which no copy has
+                            come so far */
     uint64_t awaited_in; /* `awaited_in` of the direction when the message came */
     uint32_t frame;      /* frame of the message */
     uint16_t layer;      /* layer of its record in the frame */
@@ -47,7 +49,9 @@ typedef struct {
     uint64_t announced;     /* position up to which messages have announced data */
     smcr_psn_t psn;         /* made-up PSN of the last packet in this direction */
     uint16_t seq;           /* sequence number with which the state has learned the last message */
-    smcr_cursor_t cons;     /* consumer cursor with which the state has learned the last message */
+    smcr_cursor_t cons;     /* if the size of the element is not known: consumer cursor with which
+                               the state has learned the last message, a position; otherwise
+                               zeros */
     struct {
         smcr_cursor_t wire; /* producer cursor of a message, as on the wire */
         uint32_t position;  /* position of the cursor */
@@ -66,9 +70,10 @@ typedef struct {
     unsigned piece_count;   /* number of data packets so far */
     unsigned batch_count;   /* number of data packets in the batch */
     unsigned past_count;    /* number of messages in a row that were before the last one */
-    uint64_t hole_at;       /* position of the missing data `hole` */
-    uint64_t hole;          /* number of missing bytes that one message has announced, without any
-                               captured data; 0: none, or they have come */
+    uint64_t hole_at;       /* position of the missing data `hole`; set with `hole` */
+    uint64_t hole;          /* number of bytes that the last message with missing data has
+                               announced, if no data was captured for it; 0: data was captured for
+                               it, no data is missing, or missing data has come since */
     uint64_t owed;          /* number of bytes that messages have announced, and that have not
                                come */
     bool lacks_cons;        /* the position of the consumer cursor `cons` is not known */
@@ -88,8 +93,10 @@ typedef struct {
 struct smcr_tapped {
     smcr_link_t *link;        /* made-up link of the connection; NULL: the RoCE packets of the
                                  connection are captured, so the state learns those */
-    bool shows_twice;         /* both ends are on one host, so the tap shows each packet twice */
-    bool has_copies;          /* the copy of a message has come */
+    bool shows_twice;         /* both ends are on one host, so the tap shows each packet twice;
+                                 false if the capture has refuted this */
+    bool has_copies;          /* copies of messages, or of data, have come, as far as no later
+                                 message has refuted this */
     bool repeats_data;        /* the program has sent the same bytes twice: equal data proves no
                                  copy */
     uint64_t last_time;       /* time of the last packet, nanoseconds since the epoch */

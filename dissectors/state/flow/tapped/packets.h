@@ -65,5 +65,6 @@ typedef struct {
                           before the message; they may come later */
     bool is_doubtful;  /* data or messages are missing before the message, or are out of order */
     smcr_tapped_notice_t notice; /* why the state does not learn the message; SMCR_TAPPED_NO_NOTICE:
-                                    it learns the message, or the message is a copy */
+                                    it learns the message, or another packet of the capture shows
+                                    the message, too */
 } smcr_tapped_verdict_t;

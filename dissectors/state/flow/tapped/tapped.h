@@ -20,11 +20,12 @@ unsigned smcr_tapped_take_data(const smcr_arrival_t *arrival, const smcr_tapped_
                                smcr_tapped_part_t parts[SMCR_TAPPED_PARTS],
                                smcr_tapped_notice_t *notice);
 
-/* Learns the place of the CDC message `cdc`, and fills in `*part` and `*verdict`. If the message
- * has no sequence number, sets `cdc->seq` to the next number. If the size of the receiver's RMB
- * element is not known, replaces the cursors by positions that count from the first captured byte.
- * Returns false if the state does not learn the message. There are three cases: 1. the packet is
- * from another interface, or the RoCE packets of the connection are captured, as for data; 2. the
+/* Learns the place of the CDC message `cdc`, and fills in `*part` and `*verdict`. Sets `cdc->seq`
+ * to the number with which the state learns the message: messages without a number are counted. Of
+ * a message that is truncated, only the place is learned. If the size of the receiver's RMB element
+ * is not known, replaces the cursors by positions that count from the first captured byte. Returns
+ * false if the state does not learn the message. There are three cases: 1. the packet is from
+ * another interface, or the RoCE packets of the connection are captured, as for data; 2. the
  * message is a copy of an earlier one; 3. the message is out of order. */
 bool smcr_tapped_take_message(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                               smcr_cdc_t *cdc, smcr_tapped_part_t *part,

@@ -41,8 +41,8 @@ smcr_state_told_take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_
 }
 
 /* The lowest consumer cursor that the reader can have had when `writer` sent its last message: one
- * round before the writer's producer cursor. `base`: offset of the first byte of data in the
- * element. */
+ * round before the writer's producer cursor; if this cursor is in the first round, the start of the
+ * data. `base`: offset of the first byte of data in the element. */
 static smcr_cursor_t
 earliest_cons(const smcr_conn_side_t *writer, uint32_t base)
 {
@@ -51,9 +51,9 @@ earliest_cons(const smcr_conn_side_t *writer, uint32_t base)
     return (smcr_cursor_t){0, base};
 }
 
-/* Starts the stream that `side` receives, with the reported size and cursors, unless CLC has
- * announced the size. If a CDC message of the connection is captured, its cursor counts and not the
- * reported one.
+/* Starts the stream that `side` receives, with the reported size and cursors, unless the size of
+ * its element is known. If a CDC message of the connection is captured, its cursor counts and not
+ * the reported one.
  *
  * The cursors in a file are of an unknown time. So with a file the stream starts only when a
  * message of the writer is captured, and with the lowest possible consumer cursor. `is_own`: `side`

@@ -24,9 +24,9 @@ smcr_conn_t *smcr_state_told_only_conn(const smcr_arrival_t *arrival,
 
 /* Returns the only connection, in all link groups between the two reported GIDs, of which only the
  * direction from the host is known, and whose last producer cursor is the one that `socket`
- * reports. The connection is open and began before the capture. NULL: there is none, there are
- * several, or another socket of the host reports the same cursor. Called when the dump is complete.
- * `*side` gets the side of the socket's host. */
+ * reports. The connection is open and began before the capture, and no CDC message of the host is
+ * missing. NULL: there is none, there are several, or another socket of the host reports the same
+ * cursor. Called when the dump is complete. `*side` gets the side of the socket's host. */
 smcr_conn_t *smcr_state_told_other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket,
                                         int *side);
 
@@ -34,8 +34,9 @@ smcr_conn_t *smcr_state_told_other_half(const smcr_arrival_t *arrival, const smc
 void smcr_state_told_take_in_ends(smcr_state_t *state, smcr_conn_t *conn,
                                   const smcr_told_socket_t *told);
 
-/* Takes in what the host of the queue pair reports of its link and link group. A link number from
- * LLC and a version from CLC are kept.
+/* Takes in what the host of the queue pair reports of its link and link group. A known number of
+ * the link and a known version are kept. The reported role, client or server, replaces the known
+ * one. Nothing is taken in for a deleted link.
  *
  * If an earlier report had the link, and the last one does not, the link may belong to a newer
  * group. Its number and reported group are then unknown. */
@@ -68,8 +69,9 @@ void smcr_state_told_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket,
 void smcr_state_told_disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket,
                                 const char *text);
 
-/* Compares the cursors of a socket and of a connection that have equal addresses, ports and roles.
- * If the cursors agree, the connection gets the name of the socket. If no later message can make
- * them agree, the report is not used. Otherwise nothing happens, and the next message decides. */
+/* Compares the cursors of a socket and of a connection whose known addresses, ports and roles
+ * agree. `side`: side of the socket's host. If the cursors agree, the connection gets the name of
+ * the socket. If no later message can make them agree, the report is not used. Otherwise nothing
+ * happens, and the next message decides. */
 void smcr_state_told_judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket,
                                    smcr_conn_t *conn, int side);

@@ -1,7 +1,8 @@
 /* Keeps RDMA WRITE packets whose connection cannot be found when they come: the queue pair is not
- * known, the first packet of the request has not come, the RKey is not known, or no connection is
- * known to use the RMB. Such a packet is called an orphan. Its place is completed when its
- * connection is found, so that a second pass shows place and connection.
+ * known, the first packet of the request has not come, the RKey is not known, no connection is
+ * known to use the RMB, or its connection is only likely. Such a packet is called an orphan. Its
+ * place is completed when its connection is found, so that a second pass shows place and
+ * connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -51,8 +52,8 @@ wmem_list_t *smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_k
 /* ---- on queue pairs that are known ---- */
 
 /* Keeps a packet whose connection cannot be found now: a MIDDLE or LAST whose FIRST has not come, a
- * WRITE with an unknown RKey, or a WRITE to an RMB that no connection is known to use
- * (smcr_write_has_free_rmb()). */
+ * WRITE whose RKey names no RMB for certain, or a WRITE to an RMB that no connection is known to
+ * use (smcr_write_has_free_rmb()). */
 void smcr_orphan_add(const smcr_arrival_t *arrival);
 
 /* Gives places to the orphans that belong to the request `write`, whose first packet has come. The

@@ -46,8 +46,9 @@ stalls(smcr_state_t *state, smcr_stream_t *stream)
     return SMCR_STATE_MADE(state, &stream->stalls);
 }
 
-/* The wait that began with the packet at `from` and ended with the packet at `to`. All zeros: not
- * known, since one of the two packets is missing, or the times decrease. */
+/* The wait that began with the packet at `from` and ended with the packet at `to`; `frame` of the
+ * result is that of `from`. All zeros: not known, since one of the two packets is missing, or the
+ * times decrease. */
 static smcr_record_wait_t
 waited(smcr_when_t from, smcr_when_t to)
 {
@@ -153,9 +154,9 @@ free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     }
 }
 
-/* Number of unread bytes in the reader's element, after the arriving WRITE packet. 0: not known,
- * since messages of the reader may be missing (`is_current` false), or the writer may write earlier
- * data once more. */
+/* Number of unread bytes in the reader's element, after the arriving WRITE packet. 0: all bytes are
+ * read, or the number is not known, since messages of the reader may be missing (`is_current`
+ * false), or the writer may write earlier data once more. */
 static uint32_t
 element_fill(const smcr_stream_t *stream, bool is_current)
 {

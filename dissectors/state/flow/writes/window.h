@@ -26,7 +26,8 @@ typedef struct {
                                  the size of the element is not known */
     bool is_mere_update;      /* only the consumer cursor of the message has changed since the
                                  reader's last message, and the message answers no request. Also
-                                 false if it is not known what the message announces */
+                                 false if it is not known what the message announces, or whether it
+                                 reports all bytes that were read */
     bool writer_is_complete;  /* the capture has all messages of the writer that precede the
                                  message */
 } smcr_window_reading_t;

@@ -486,7 +486,7 @@ is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
  *     two open connections share the element     the RMB is known, the connection is not
  *     a connection certainly uses the element    both are known
  *     a connection used it, and may have ended   neither is certain; the connection is likely
- *     no connection is known to use it           the RMB is known, if it was announced before
+ *     no connection is known to use it           the RMB is known, if is_rmb_current() is true
  *     the RMB is withdrawn, or the RKey unknown  neither is known
  *
  * If TCP and RoCE have times of two clocks (`clocks_differ`), a connection is at most likely.

@@ -21,7 +21,8 @@
 /* A request: one RDMA WRITE of one or several packets. */
 struct smcr_write {
     smcr_psn_t first_psn;    /* PSN of the request's first packet, without wrap */
-    uint32_t packets;        /* number of packets of the request; 1: its only packet is an ONLY */
+    uint32_t packets;        /* number of packets of the request, as its first packet shows: by its
+                                opcode, its payload and the length in its RETH */
     uint32_t packet_length;  /* payload of each packet but the last one, bytes */
     uint32_t length;         /* length of the whole request, bytes */
     uint64_t remote_address; /* virtual address to which the first packet writes */
@@ -34,10 +35,10 @@ struct smcr_write {
     smcr_rmb_t *rmb;         /* RMB to which the request writes; NULL: not certain */
     uint64_t rmb_va;         /* address of the first byte of `rmb`, or of `likely_rmb` */
     smcr_conn_t *conn;       /* connection of the request; NULL: not certain */
-    smcr_rmb_t *likely_rmb;  /* RMB that the RKey of the request named last; set with
-                                `likely_conn` */
+    smcr_rmb_t *likely_rmb;  /* RMB that the RKey of the request named when the request came; set
+                                with `likely_conn` */
     /* likely connection of the request: the last connection that used the RMB element. It may have
-     * ended. NULL: there is none, or `conn` is known */
+     * ended. NULL: there is none, `conn` is known, or two open connections share the element */
     smcr_conn_t *likely_conn;
     smcr_place_late_t *deferred_place; /* object for facts about the request that are learned later;
                                           NULL: RMB and position were known when the request came */
@@ -53,7 +54,8 @@ smcr_write_t *smcr_write_recent(const smcr_qp_t *qp, unsigned back);
 /* The request of the WRITE packet; NULL: the first packet of the request has not come, or came so
  * long ago that the request is not kept any more. A first packet makes a new request, and finds its
  * RMB, its connection and its position. `*begun`: the packet has made a new request. A
- * retransmitted first packet does so only if its first transmission came after a PSN gap. */
+ * retransmitted first packet of a kept request does so only if its first transmission came after a
+ * PSN gap and was discarded. */
 smcr_write_t *smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun);
 
 /* Whether LLC alone has announced the RMB of the request, and no connection is known that uses the
@@ -139,8 +141,9 @@ void smcr_write_forget_all(smcr_state_t *state, smcr_qp_t *qp);
  * which a WRITE begins, or to which a cursor points, bytes from the start of the element. */
 void smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset);
 
-/* The byte stream that `side` receives. Starts the stream if it is not started, and two facts are
- * known: the size of the side's element, and where data begins in it. `offset`: as for
+/* The byte stream that `side` receives. Starts the stream if it is not started, under three
+ * conditions: 1. the size of the side's element is known; 2. it is known where data begins in the
+ * element; 3. the peer has sent no producer cursor before. `offset`: as for
  * smcr_write_learn_base(), which is called. NULL: positions are not known. */
 smcr_stream_t *smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset);
 

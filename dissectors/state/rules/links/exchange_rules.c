@@ -275,7 +275,8 @@ is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_requ
 
 /* A response flows over the link of its request (R-3.3-7). A response on another link breaks the
  * rule if the request has just come and its link is still in use (is_link_of_request_alive()).
- * `request_came` is set only if the two links differ. If the link of the request fails, the requester may send its request once more over another link. */
+ * `request_came` is set only if the two links differ. If the link of the request fails, the
+ * requester may send its request once more over another link. */
 CHECK(check_link)
 {
     const smcr_exchange_request_t *request = exchange->request;

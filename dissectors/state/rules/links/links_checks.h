@@ -33,8 +33,8 @@ typedef struct {
 typedef struct smcr_rules_links_link {
     uint64_t confirmed_time; /* time of the response to the link's CONFIRM LINK, nanoseconds since
                                 the epoch; 0: none so far */
-    uint64_t delete_asked_time; /* time at which the client asked to delete the link, nanoseconds
-                                   since the epoch; 0: it has not */
+    uint64_t delete_asked_time; /* time at which the client last asked to delete this link,
+                                   nanoseconds since the epoch; 0: it has not */
     /* The message after which no side may use the link: the response to DELETE LINK, DELETE LINK
      * for all links, or a response that rejects the link. Zeros: no such message has come. */
     smcr_link_sent_message_t end_of_use;
@@ -53,11 +53,11 @@ typedef struct smcr_rules_links_link {
 /* The progress of a list of RTokens that a side announces in several LLC messages. */
 typedef struct {
     /* point of the last message that has a part of the list, in the flow to its receiver; no queue
-     * pair: no such message has come */
+     * pair: no such message has come, or the list begins anew */
     smcr_point_t last_message;
     uint8_t rtokens_left; /* number of RTokens in the list's last message and in the messages after
-                             it, as the last message reports; the expected number if the reported
-                             one is too high */
+                             it, as the last message reports. In ADD LINK CONTINUATION the expected
+                             number, if the reported one is higher */
     bool is_continuation; /* the list's last message is a continuation */
 } smcr_rules_countdown_t;
 
@@ -78,22 +78,25 @@ enum smcr_rules_order { SMCR_RULES_ORDER_LITTLE = 1, SMCR_RULES_ORDER_BIG };
 /* What the rules of links remember of a link group. */
 typedef struct smcr_rules_links_lgr {
     smcr_rules_change_t change;        /* changes of the group that the server has begun */
-    smcr_exchange_request_t *adding;   /* ADD LINK request whose new link is neither confirmed nor
-                                          rejected yet; NULL: none */
-    const smcr_link_t *second_link;    /* link that the group's first ADD LINK offers; NULL: the
-                                          capture has no such offer, or its link is not known */
-    uint64_t second_offered_time;      /* time of the first offer of a second link, nanoseconds
-                                          since the epoch; 0: none */
+    smcr_exchange_request_t *adding;   /* last ADD LINK request of the server, if its new link is
+                                          neither confirmed nor rejected yet, and the server has not
+                                          deleted it; NULL: none */
+    const smcr_link_t *second_link;    /* link of the server's first offer by ADD LINK whose link is
+                                          known; NULL: the capture has no such offer */
+    uint64_t second_offered_time;      /* time of the offer of `second_link`, or, if this link is
+                                          not known, of the last offer, nanoseconds since the epoch;
+                                          0: no offer */
     uint64_t second_over_time;         /* time at which the second link was confirmed or had failed,
-                                          nanoseconds since the epoch; 0: not yet */
+                                          or at which a response to ADD LINK came whose offer is not
+                                          captured, nanoseconds since the epoch; 0: not yet */
     smcr_rules_countdown_t confirms[2]; /* lists of RTokens in CONFIRM RKEY and its continuations */
     uint32_t confirm_count[2]; /* number of CONFIRM RKEY requests of each side */
     uint32_t unknown_rkey[2]; /* the last RKey, in the side's last DELETE RKEY request, that was
                                  never announced; set with `has_unknown_rkey` */
     bool has_unknown_rkey[2]; /* the side's last DELETE RKEY request has an RKey that was never
-                                 announced */
-    uint8_t max_links[2];   /* by side: maximum number of links in the group, as the side's CONFIRM
-                               LINK has it; 0: not known */
+                                 announced, and no response to it has come */
+    uint8_t max_links[2];   /* by side: maximum number of links in the group, as the side's first
+                               CONFIRM LINK with a valid maximum has it; 0: not known */
     uint8_t order[2];       /* byte order of lengths in LLC messages of the side, enum
                                smcr_rules_order; 0: not known */
     uint16_t vlan;          /* VLAN of the first Accept or Confirm with a tag; 0: none has one */
@@ -124,7 +127,8 @@ SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_memory)
 /* ---- links ---- */
 
 /* Returns the maximum number of links on which both sides have agreed in CONFIRM LINK (RFC 7609
- * 2.2.2): the smaller one of the two maxima. UINT_MAX: the server's maximum is not known. */
+ * 2.2.2): the smaller one of the two maxima; the server's if the client's is not known. UINT_MAX:
+ * the server's maximum is not known. */
 unsigned smcr_rules_max_links(const smcr_lgr_t *lgr);
 
 /* Checks the limits of links (2.2.1, 2.2.2). Called when a response to CONFIRM LINK has just
