@@ -33,19 +33,21 @@ typedef struct {
  * to an X of the state as keys, and pointers to a Y as values. Where the comment of a member names
  * a file, that file defines the type of the values. */
 typedef struct smcr_collection {
-    wmem_allocator_t *scope;      /* memory pool of the collection; NULL: nothing has been
-                                     counted. The members `series` and `subjects` have pools of
-                                     their own; if `lets_go` is set, so has each connection
-                                     and each RDMA flow of a link */
+    wmem_allocator_t *scope;      /* memory pool of the collection; NULL: nothing has been counted,
+                                     and no report was made. The members `series` and `subjects`
+                                     have pools of their own; if `lets_go` is set, so have each
+                                     connection, each TCP connection, and each RDMA flow of a link
+                                     group whose first contact is captured */
     smcr_entry_capture_t capture; /* facts of the file: the members up to `passes`;
                                      smcr_collection_report() fills in the later members */
     smcr_entry_ip_t ip;           /* counts of IP packets that are neither TCP nor RoCE */
     wmem_array_t *times;          /* numbers and times of the frames that a report may name; element
                                      smcr_when_t; in ascending order */
-    wmem_array_t *clc_times;      /* numbers and times of the frames with CLC messages, if the
-                                     collection `lets_go`; element smcr_when_t */
-    uint32_t last_taken_frame;    /* number of the last frame that had a packet or message of SMC-R
-                                     or RoCE; 0: none */
+    wmem_array_t *clc_times;      /* the same for frames with CLC messages, if the collection
+                                     `lets_go`: these times can be forgotten. The first frame of
+                                     each link is in `times` all the same; element smcr_when_t */
+    uint32_t last_taken_frame;    /* number of the last frame with a packet or message that
+                                     smcr_collect_connections_take() got; 0: none */
 
     wmem_map_t *tcp;   /* TCP connections: tcp.stream -> tcp_conn_t of tcp_flows.c */
     wmem_map_t *hosts; /* text -> the same text: addresses, names of interfaces
@@ -66,10 +68,13 @@ typedef struct smcr_collection {
     const uint32_t *flow_numbers;   /* numbers of the flows of the last report, by their index there
                                        (smcr_collect_rdma_flows_number()); valid as long as that
                                        report; NULL: no report yet */
-    uint32_t gone_flows;            /* number of flows that were let go of with their link groups */
-    wmem_array_t *uncounted_flows;  /* flows without figures, since FLOWS_MOST have some: a bit for
-                                       each smcr_rdma_flow_t.index; NULL: none */
-    smcr_entry_icrcs_t stray_icrcs; /* counts of checked ICRCs, of packets that belong to no flow */
+    uint32_t gone_flows;            /* number of flows with packets that were let go of with their
+                                       link groups */
+    wmem_array_t *uncounted_flows;  /* flows without figures, since FLOWS_MOST flows (followed.c)
+                                       have some: a bit for each smcr_rdma_flow_t.index; NULL:
+                                       none */
+    smcr_entry_icrcs_t stray_icrcs; /* counts of checked ICRCs, of packets that belong to no flow,
+                                       or to a flow without figures */
 
     wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;
                           NULL: none yet */
@@ -97,19 +102,20 @@ typedef struct smcr_collection {
     uint32_t roce_frame;   /* last frame with a RoCE packet that was analysed; 0: none */
 
     smcr_classes_pacing_t *pacing; /* last CNPs; NULL: none so far */
-    smcr_classes_shares_t *shares; /* packets with CE over time; NULL: all packets are Not-ECT */
+    smcr_classes_shares_t *shares; /* number of packets, and of those with CE, over time; NULL: all
+                                      counted packets are Not-ECT */
     smcr_pauses_t *pauses; /* PAUSE and PFC frames; NULL: none so far */
-    smcr_pause_header_t header; /* Ethernet header of the current packet */
-    bool has_header;            /* `header` is set: the current packet has been captured with its
-                                   Ethernet header */
+    smcr_pause_header_t header; /* Ethernet header of the current RoCE packet */
+    bool has_header;            /* `header` is set: the current RoCE packet has been captured with
+                                   its Ethernet header */
 
     smcr_series_t *series; /* pictures over time; NULL: no page was asked for */
 
     bool keeps_frames; /* notices keep the frames that they count */
-    bool lets_go;      /* connections and link groups that have ended are let go of: each connection
-                          and RDMA flow has a memory pool of its own */
-    const char *interface; /* name of the interface that captured the current frame; set if
-                              `lets_go`; NULL: not known */
+    bool lets_go;      /* connections and link groups that have ended are let go of: their memory
+                          is freed (see `scope`) */
+    const char *interface; /* name of the interface that captured the current frame; NULL: not
+                              known, or `lets_go` is not set */
     wmem_array_t *gone_conns;    /* connections that were let go of after their end: a bit for each
                                     smcr.stream */
     wmem_array_t *gone_streams; /* TCP connections that were let go of after TCP had closed them: a
@@ -121,21 +127,23 @@ typedef struct smcr_collection {
                                yet */
     wmem_array_t *gone_groups;  /* link groups that were let go of: a bit for each
                                    smcr_lgr_t.index */
-    uint64_t late_packets; /* packets and segments of connections and link groups that were let go
-                              of */
+    uint64_t late_packets; /* number of packets and segments that came after the collection had let
+                              go of their link group, or of their connection after its end */
     wmem_map_t *icmp_errors; /* ICMP errors of a file with several capture points: hash of an error
                                 -> number of the interface that has shown it first, plus 1; NULL:
                                 none so far */
-    wmem_array_t *item_kinds; /* notices: expert items, counted by kind, and counts of packets by
-                                 display filter; element counted_items_t of notices.c */
+    wmem_array_t *item_kinds; /* all notices: expert items, counted by kind, and what a display
+                                 filter selects, counted by filter; element counted_items_t of
+                                 notices.c */
     wmem_array_t *deferred_checks; /* events that count only if later packets confirm the event;
                                       element claimed_t of notices.c */
     wmem_array_t *frame_items; /* expert items of the current frame, not counted yet; element
                                   counted_items_t of notices.c; NULL: none */
 } smcr_collect_t;
 
-/* Returns the memory pool of a new connection or flow: its own if the collection lets go of them,
- * else that of the collection. The other kinds of pools take 64 kB and more each. */
+/* Returns the memory pool of a new connection or flow: a pool of its own if the collection lets go
+ * of them, else the pool of the collection. The new pool is of the kind STRICT, since a pool of any
+ * other kind takes 64 kB or more. */
 static inline wmem_allocator_t *
 smcr_collect_pool(const smcr_collect_t *collection)
 {
@@ -191,15 +199,16 @@ typedef struct {
  * captured. */
 typedef struct {
     smcr_interval_t time;   /* begins with the peer's last packet, or with the first request after
-                               that packet. Ends with the last retransmission so far. When the
-                               silence is over, it ends with the peer's next packet, unless the
-                               sender had given up before. Frame of the end 0: no silence */
+                               that packet (`heard` and `asked` of smcr_collect_flow_times_t). Ends
+                               with the last retransmission so far. When the silence is over, it
+                               ends with the peer's next packet, unless the sender had given up
+                               before. Frame of the end 0: no silence */
     smcr_when_t first_repeated; /* first retransmission */
     uint32_t lowest;        /* lowest PSN that was retransmitted, 24 bits */
     uint64_t attempts;      /* number of retransmissions of the packet with the PSN `lowest` */
-    uint32_t proven_frame;  /* frame in which, for the first time, a packet was retransmitted a
-                               second time: a host that sends something after this frame was alive
-                               when it should have answered; 0: none so far */
+    uint32_t proven_frame;  /* first frame in which the packet that was the `lowest` then was
+                               retransmitted a second time: a host that sends something after this
+                               frame was alive when it should have answered; 0: none so far */
     uint64_t repeated;      /* number of packets that were retransmitted in this time */
     smcr_when_t other_qp;   /* last packet from the peer's address that another queue pair has
                                received */
@@ -210,7 +219,8 @@ typedef struct {
                                between other addresses */
     uint64_t link;          /* number of the link of `other_link`, SMCR_FIGURE_UNKNOWN: not known;
                                only set if `other_link` is */
-    bool is_over;           /* the peer has sent a packet afterwards */
+    bool is_over;           /* the silence has ended: the peer has sent a packet since, or the
+                               flow's figures were moved to the flow of a link */
 } smcr_collect_silence_t;
 
 /* A long silence (SMCR_COLLECT_LONG_SILENCE), and the frames of its retransmissions. */
@@ -226,10 +236,10 @@ smcr_collect_heard_t *smcr_collect_heard_of(smcr_collect_t *collection,
                                             const uint8_t from[SMCR_GID_LENGTH],
                                             const uint8_t to[SMCR_GID_LENGTH]);
 
-/* Notes in `silence` the last packets that the silent host has sent elsewhere, if they came after
- * `proven_frame`. `same_way`: last packets from the address of the silent host to that of its peer,
- * as in the silent flow. `silent`: queue pair of the silent host, if it belongs to a link; else
- * NULL. */
+/* Notes in `silence` the last packets that the silent host has sent elsewhere: those after
+ * `proven_frame`, and the last one before (`early`). `same_way`: last packets from the address of
+ * the silent host to that of its peer, which is the way of the missing answers. `silent`: queue
+ * pair of the silent host, if it belongs to a link; else NULL. */
 void smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
                              const smcr_qp_t *silent, smcr_collect_silence_t *silence);
 
@@ -326,15 +336,16 @@ typedef struct {
                         this element of the ring is not used */
 } smcr_collect_sent_t;
 
-/* The request that the receiver expects. If the sender has not sent it so far, `begin.frame` is 0,
- * and only `next`, `rnr_naks` and `is_refused` may be set. An acknowledgement of the request begins
- * the struct anew, with the next expected request. */
+/* The request that the receiver expects, and its tries: its transmissions since the receiver has
+ * expected it. Until this request or a later one has come in this time, `begin.frame` is 0, and
+ * only `next`, `rnr_naks` and `is_refused` may be set. An acknowledgement of the request begins the
+ * struct anew, with the next expected request. */
 typedef struct {
     smcr_when_t begin; /* first captured try; frame 0: none */
     smcr_when_t end;   /* last captured try */
     uint32_t next;     /* PSN of the expected request, 24 bits; if this request is missing in the
                           capture, PSN of the first captured request after it */
-    uint32_t tries;    /* number of captured transmissions of the request with the PSN `next` */
+    uint32_t tries;    /* number of captured tries, all of the request with the PSN `next` */
     uint32_t length;   /* length of the IP packet of the expected request, bytes; 0: the request is
                           missing in the capture */
     uint32_t missing;  /* number of missing PSNs from the expected request on; 0: the expected
@@ -342,7 +353,8 @@ typedef struct {
     uint32_t rnr_naks; /* number of RNR NAKs for the expected request */
     uint64_t shortest; /* shortest time between two tries, nanoseconds; 0: fewer than two */
     uint64_t longest;  /* longest time between two tries, nanoseconds */
-    uint64_t last;     /* time of the last request, nanoseconds; set with `begin` */
+    uint64_t last;     /* time of the last request with the expected PSN or a higher one,
+                          nanoseconds since 1970; set with `begin` */
     bool is_refused;   /* the receiver sent a NAK for the expected request: it has received a later
                           request */
 } smcr_collect_stuck_t;
@@ -382,19 +394,20 @@ void smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_f
 
 /* ---- RDMA flows: of links of SMC-R; with the preference smcr.roce, all others, too ---- */
 
-/* Counts a packet of RoCE or InfiniBand in the figures of its flow. The ICRC of a packet without
- * flow is counted separately. */
+/* Counts a packet of RoCE or InfiniBand in the figures of its flow. Of a packet that belongs to no
+ * flow, or to a flow without figures, only the ICRC is counted, in `stray_icrcs`. */
 void smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                                   const smcr_tap_t *packet);
 
-/* Counts the ICRC of a packet that belongs to no flow. `icrc` has the value of
- * smcr_ib_headers_t.icrc: 1 + smcr_ib_icrc_status_t. If `icrc` is 0, the ICRC was not checked, and
- * nothing is counted. */
+/* Counts the ICRC of a packet that belongs to no flow, or to a flow without figures. `icrc` has the
+ * value of smcr_ib_headers_t.icrc: 1 + smcr_ib_icrc_status_t. If `icrc` is 0, the ICRC was not
+ * checked, and nothing is counted. */
 void smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_t icrc);
 
-/* Adds an entry for each flow to `list`. Each entry has the index of its flow in the list, and the
- * index of the reverse flow. `only_over`: only for flows of link groups that are over
- * (smcr_collect_link_groups_find_over()). Memory is allocated in `scope`. */
+/* Adds an entry to `list` for each flow that has packets. Each entry has the index of its flow in
+ * the list, and the index of the reverse flow if that has an entry, too. `only_over`: only for
+ * flows of link groups that are over (smcr_collect_link_groups_find_over()). Memory is allocated in
+ * `scope`. */
 void smcr_collect_rdma_flows_report(smcr_collect_t *collection, bool only_over,
                                     smcr_figure_list_t *list, wmem_allocator_t *scope);
 
@@ -407,9 +420,9 @@ uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const s
  * SMCR_FIGURE_UNKNOWN gives the same. */
 uint64_t smcr_collect_rdma_flows_number(const smcr_collect_t *collection, uint64_t index);
 
-/* Returns the silence that lasts until the capture ends, in the flow that queue pair `to` receives:
- * the host of `to` is silent. NULL: the host is not silent at the end, or the silence is not long
- * (SMCR_COLLECT_LONG_SILENCE). */
+/* Returns the silence that has not ended so far, in the flow that queue pair `to` receives: the
+ * host of `to` is silent. NULL: the host is not silent now, the silence is not long
+ * (SMCR_COLLECT_LONG_SILENCE), or the flow has no figures. */
 const smcr_collect_silence_t *
 smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to);
 
@@ -492,8 +505,8 @@ void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *
                                  const struct tcpheader *tcp);
 
 /* Returns the facts of the TCP connection with this number (Wireshark's tcp.stream). NULL: no
- * segment of the connection has been taken, or the number is SMCR_FIGURE_UNKNOWN. Segments that are
- * taken later change the returned struct. */
+ * segment of the connection has been taken, the collection has let go of the connection, or the
+ * number is SMCR_FIGURE_UNKNOWN. Segments that are taken later change the returned struct. */
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
@@ -553,10 +566,11 @@ typedef enum {
 void smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_collect_groups_t groups,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope);
 
-/* Finds the link groups that are over: they have ended, no packet of them has come for
- * `patience->idle`, nothing that a finding may count has happened to their packets, and the
- * collection has none of their connections. The newest group is never over. Returns whether there
- * are any. */
+/* Finds the link groups that are over. Six conditions hold: the first contact of the group is
+ * captured; the group has ended; no packet of its RDMA flows has come for `patience->idle`; nothing
+ * that a finding may count has happened to their packets; the collection has none of the group's
+ * connections; smcr_collect_link_groups_let_go() has not decided that the group stays. The newest
+ * group is never over. Returns whether there are any. */
 bool smcr_collect_link_groups_find_over(smcr_collect_t *collection,
                                         const smcr_collection_patience_t *patience);
 
@@ -624,8 +638,9 @@ void smcr_collect_notices_count_error(smcr_collect_t *collection, const char *fi
  * packet. */
 void smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *packet);
 
-/* Keeps the events of the packet that count only if later packets confirm the event. Called in the
- * first pass, in which such events have no expert item yet. */
+/* Keeps what counts as an expert item only if later packets confirm it: events of the packet, a
+ * CLC Confirm without RoCE packets so far, and, if the collection `keeps_frames`, a request without
+ * a response so far. Called in the first pass, which raises no expert item for these. */
 void smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                                 const smcr_tap_t *packet);
 

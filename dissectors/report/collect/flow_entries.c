@@ -1,4 +1,5 @@
-/* Makes the entries of RDMA flows: names, figures, and what the report cannot know.
+/* Makes the entries of RDMA flows: names and figures. Sets figures that the packets of a flow
+ * cannot show to "not known".
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -91,10 +92,11 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const smcr_collect_followed_t *flow,
         entry->cm = cm_entry(flow->cm->conn, scope);
 }
 
-/* Returns the queue pair of a link that receives the flow `foreign`; NULL: the flow belongs to no
- * link. If the capture starts after the first contact, nothing proves that the first packets of a
- * link are SMC-R. Such packets were counted as a foreign flow, before later packets proved the
- * link. */
+/* Returns the queue pair of a link that receives the flow `foreign`, if the first packets of the
+ * link may have been counted as this flow: the capture starts after the first contact, so nothing
+ * proved that these packets are SMC-R, before later packets proved the link. NULL: no link has the
+ * two ends of the flow, RDMA-CM has set up the flow's connection, or the first contact of the link
+ * group is captured. */
 static const smcr_qp_t *
 link_of_foreign(const smcr_rdma_flow_t *foreign)
 {
@@ -108,7 +110,7 @@ link_of_foreign(const smcr_rdma_flow_t *foreign)
 }
 
 /* Returns the figures of the link's flow, if `flow` is a foreign flow that turns out to be the flow
- * of a link. NULL: `flow` belongs to no link. */
+ * of a link (link_of_foreign()). NULL: `flow` is not, or the link's flow has no figures. */
 static smcr_collect_followed_t *
 link_flow_of(const smcr_collect_t *collection, const smcr_collect_followed_t *flow)
 {
@@ -158,8 +160,8 @@ icrcs_of(const smcr_entry_icrcs_t *icrc, wmem_allocator_t *scope)
                                                        : NULL;
 }
 
-/* Adds an entry with the ICRCs of packets that belong to no flow. The entry comes after the last
- * entry of the list, and only sums include it (`rest`). */
+/* Adds an entry with the ICRCs of packets that belong to no flow, or to a flow without figures. The
+ * entry comes after the last entry of the list, and only sums include it (`rest`). */
 static void
 report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {

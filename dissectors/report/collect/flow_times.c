@@ -41,8 +41,8 @@ note_outside(smcr_collect_flow_times_t *times, smcr_when_t when)
     times->outside = smcr_figure_when_earlier(times->outside, when);
 }
 
-/* Counts a silence that has ended. Of a silence that is not long, only the time counts. `last`:
- * frame of the last retransmission in the silence. */
+/* Counts a silence that has ended. Of a silence that is not long, only the time counts, not the
+ * number of retransmissions. `last`: frame of the last retransmission in the silence. */
 static void
 count_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, uint32_t last)
 {
@@ -193,11 +193,12 @@ has_paused(const smcr_collect_flow_times_t *times, smcr_when_t when)
 }
 
 /* Takes a retransmission: begins a silence, or extends it. The retransmission shows that the peer
- * is silent under three conditions:
- * 1. the sender does not wait because of an RNR NAK;
- * 2. the packet was unanswered when the peer sent its last packet (was_outstanding()), or a request
+ * is silent under four conditions:
+ * 1. the capture has a packet of the peer (`heard`);
+ * 2. the sender does not wait because of an RNR NAK;
+ * 3. the packet was unanswered when the peer sent its last packet (was_outstanding()), or a request
  *    with the same PSN or a later PSN was sent after the peer's last packet (was_asked_since());
- * 3. the retransmission comes after a pause, or the silence has begun before (has_paused()). */
+ * 4. the retransmission comes after a pause, or the silence has begun before (has_paused()). */
 static void
 take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -326,7 +327,7 @@ open_silence(const smcr_collect_flow_times_t *times)
 }
 
 /* Whether the frame, which retransmits a packet, is in a long silence of the receiver of the flow
- * `which`. */
+ * `which`, a smcr_qp_t or smcr_rdma_flow_t (key of `flow_times`). */
 static bool
 is_in_silence_of(const smcr_collect_t *collection, const void *which, uint32_t frame)
 {
@@ -352,7 +353,7 @@ smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection, const sm
            is_in_silence_of(collection, &link->qp[1], frame);
 }
 
-/* Compares two long silences for sorting, by the frame of their last retransmission. */
+/* Compares two long silences for sorting, by the frame in which they end. */
 SMCR_FIGURE_ORDER(by_last_frame, smcr_collect_long_silence_t, silence, silence->time.end.frame)
 
 /* Adds the long silences of `from` (NULL: none), which stay there, too, since expert items name the

@@ -49,8 +49,8 @@ smcr_collect_follow(smcr_collect_t *collection, const smcr_qp_t *to,
     return flow;
 }
 
-/* Whether packets of the flow were lost, retransmitted, duplicated or out of order, or the flow has
- * a NAK. */
+/* Whether packets of the flow were lost, damaged, retransmitted, duplicated or out of order, or the
+ * flow has a NAK or RNR NAK. */
 static bool
 has_loss(const smcr_collect_followed_t *flow)
 {

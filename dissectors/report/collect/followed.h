@@ -41,7 +41,8 @@ typedef struct {
     wmem_allocator_t *scope;         /* memory pool that owns everything of the flow but marks, CNPs
                                         and standstills */
     uint32_t index;                  /* index of the flow in the last report */
-    uint32_t gone_before;            /* number of flows before it that were let go of */
+    uint32_t gone_before;            /* number of flows with packets that came before this flow in
+                                        the list, and were let go of */
     bool is_over;                    /* its link group is over
                                         (smcr_collect_link_groups_find_over()) */
     bool merged;                     /* the figures were added to the flow of a link, since both are
@@ -50,7 +51,7 @@ typedef struct {
     const smcr_record_cm_t *cm;      /* last RDMA-CM message of the flow; NULL: none */
     wmem_array_t *asked;             /* connections of RDMA-CM (const smcr_cm_conn_t *) whose REQ
                                         the flow has retransmitted; NULL: none */
-    uint8_t source[SMCR_GID_LENGTH]; /* source GID of the flow's packets */
+    uint8_t source[SMCR_GID_LENGTH]; /* source GID of the flow's last packet */
     smcr_collect_heard_t *heard;     /* last packets from the flow's source to its destination;
                                         NULL: no packet yet */
     smcr_collect_heard_t *back;      /* last packets in the other direction; NULL: no packet yet */
@@ -66,7 +67,8 @@ typedef struct {
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
     int32_t cnp_id;                  /* IPv4 identification of this CNP; negative: not known */
     bool has_cnp_copy;               /* a duplicate of this CNP has come, or this CNP may be one
-                                        itself: the next CNP is none */
+                                        itself: a next CNP without IP identification is no
+                                        duplicate */
     uint64_t *marked;                /* the last packets with CE: PSN, opcode and IP
                                         identification; NULL: none */
     unsigned marked_next;            /* index of the oldest one in `marked` */
@@ -79,7 +81,8 @@ typedef struct {
     uint16_t port;                   /* UDP source port of the last data packet; 0: none */
     smcr_when_t ack;                 /* the flow's last acknowledgement; frame 0: none */
     smcr_classes_reaction_t *reaction; /* reaction of the flow's sender to CNPs; NULL: the flow has
-                                        no packet that a switch can mark */
+                                        no data packet so far that a switch can mark (all are
+                                        Not-ECT) */
     smcr_pause_flow_t pause;         /* standstills of the flow while a port paused its class */
     /* last steps back of the flow, the newest first */
     smcr_collect_stepped_t steps[SMCR_COLLECT_STEPS_KEPT];

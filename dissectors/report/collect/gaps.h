@@ -14,8 +14,9 @@
 typedef struct {
     uint32_t since; /* last captured frame of the flow before the gap; 0: the gap is before the
                        first captured frame of the flow */
-    uint32_t until; /* first captured frame of the flow after the gap; of a TCP connection its last
-                       frame, as bytes may be missing anywhere after `since` */
+    uint32_t until; /* first captured frame of the flow after the gap; of a TCP connection with a
+                       captured SYN its last frame, as bytes may be missing anywhere after
+                       `since` */
 } smcr_collect_gap_t;
 
 /* The gaps of a capture. All zeros: there is none. If there are more than SMCR_COLLECT_GAPS_MOST,

@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     const smcr_lgr_t *lgr; /* the link group in the state */
     smcr_when_t first;     /* first frame of the link group that was counted */
-    uint32_t vlan;   /* VLAN ID of the RoCE packets; 0: none */
+    uint32_t vlan;   /* VLAN ID of the last RoCE packet whose VLAN ID is known; 0: none */
     uint8_t version; /* SMC version; 0: not known */
     uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* EID that Accept or Confirm states; all zeros: not
                                           stated */
@@ -151,11 +151,11 @@ silent_since(const smcr_link_t *link, unsigned side, const smcr_collect_t *colle
     return silence->time.begin;
 }
 
-/* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A
- * link is lost if a side reports that its path is lost, or if requests on it get no answer up to
- * the end of the capture (silent_since()). Missing answers prove nothing if a message that is not
- * captured may have ended the link. A link that both ends have set up, and that then was rejected
- * after a side had reported it as lost, is lost, too. */
+/* Returns since when the link is lost; frame 0: it is not lost, this is not known, or the link has
+ * ended by a message (has_ended()). A link is lost if a side reports that its path is lost, or if
+ * requests on it get no answer up to the end of the capture (silent_since()). Missing answers prove
+ * nothing if a message that is not captured may have ended the link. A link that both ends have set
+ * up, and that then was rejected after a side had reported it as lost, is lost, too. */
 static smcr_when_t
 lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
 {

@@ -19,12 +19,13 @@
  * frame. */
 typedef struct {
     smcr_figure_notice_t notice; /* the notice of these items; its `subject` is not set yet */
-    smcr_figure_subject_t hosts; /* source and destination of the first item's frame */
+    smcr_figure_subject_t hosts; /* source and destination of the first item's frame; of an ICMP
+                                    error, those of the quoted packet; NULL: not known */
     const smcr_conn_t *conn;     /* connection of the first item; NULL: none */
     const smcr_link_t *link;     /* link of the first item; NULL: none */
     const smcr_rdma_flow_t *flow; /* flow of the first item, if it is the flow of no link; NULL:
                                      none */
-    const smcr_conn_t *other_conn; /* another connection of the items; NULL: none */
+    const smcr_conn_t *other_conn; /* a connection of other items than the first; NULL: none */
     bool is_event;               /* the first item is of an event of the state, not of the bytes of
                                     a single message */
     bool blamed;                 /* the packet that the item is about has come, and side, connection

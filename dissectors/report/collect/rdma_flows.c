@@ -94,9 +94,9 @@ note_asked_packet(smcr_collect_followed_t *requests, smcr_when_t when, const smc
 }
 
 /* Counts a NAK or RNR NAK of the flow. Both are acknowledgements whose AETH has a syndrome of this
- * kind (InfiniBand vol. 1, 9.7.5.2.8). Other packets are ignored. A NAK starts a measurement of the
- * sender's reaction, unless the NAK is a duplicate, or the sender waits for its RNR timer: then it
- * does not answer a NAK at once. */
+ * kind (InfiniBand vol. 1, 9.7.5.2.8). Other packets are ignored. A NAK for a PSN sequence error
+ * starts a measurement of the sender's reaction, unless the NAK is a duplicate, or the sender waits
+ * for its RNR timer: then it does not answer a NAK at once. */
 static void
 count_nak(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
           const smcr_tap_t *packet)
@@ -274,8 +274,8 @@ take_cnp(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t 
 }
 
 /* Counts a marked data packet, which its receiver answers with a CNP. Counts nothing if the reverse
- * flow, which would carry this CNP, is not known. Marked acknowledgements are not counted, since
- * not every receiver answers them. */
+ * flow, which would carry this CNP, is not known or has no figures. Marked acknowledgements are not
+ * counted, since not every receiver answers them. */
 static void
 count_mark(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
            const smcr_ib_headers_t *roce)
@@ -368,10 +368,10 @@ typedef enum {
     CNP_UNDECIDED, /* the CNP may be a duplicate of the flow's last CNP */
 } cnp_kind_t;
 
-/* Returns whether the CNP of `flow`, which has no IP identification of its own, is a duplicate of
- * the CNP before it. The opposite flow proves this if 7 of 16 of its packets are duplicates, or
- * more: then the capture has nearly all packets twice. It proves the contrary if less than 1 of 16
- * are. */
+/* Returns whether a CNP of `flow`, whose IP identification is 0 or not known, is a duplicate of the
+ * CNP before it. It is new if the CNP before it had a duplicate already (`has_cnp_copy`). Else the
+ * reverse flow decides: if 7 of 16 of its packets are duplicates, or more, the capture has nearly
+ * all packets twice, and the CNP is a duplicate. If less than 1 of 16 are, the CNP is new. */
 static cnp_kind_t
 kind_without_id(const smcr_collect_t *collection, const smcr_collect_followed_t *flow)
 {
@@ -387,8 +387,9 @@ kind_without_id(const smcr_collect_t *collection, const smcr_collect_followed_t 
     return sixteenths >= 7 ? CNP_IS_COPY : CNP_UNDECIDED;
 }
 
-/* Returns whether the packet is a duplicate of the flow's last CNP: it comes less than CNP_SOON
- * after that CNP, and has the same IP identification. Without one, kind_without_id() decides. */
+/* Returns whether the packet is a duplicate of the flow's last CNP. A packet that is no CNP, or
+ * comes CNP_SOON or more after the last CNP, is none. Otherwise an IP identification above 0
+ * decides: a duplicate has that of the last CNP. Without one, kind_without_id() decides. */
 static cnp_kind_t
 kind_of_cnp(const smcr_collect_t *collection, const smcr_collect_followed_t *flow,
             smcr_when_t when, const smcr_ib_headers_t *roce)
@@ -401,7 +402,8 @@ kind_of_cnp(const smcr_collect_t *collection, const smcr_collect_followed_t *flo
     return kind_without_id(collection, flow);
 }
 
-/* Notes what the flow's CNP is. The next one is no duplicate if this one may be one. */
+/* Notes whether the flow's CNP is a duplicate. If it is or may be one, the next CNP without IP
+ * identification is none. */
 static void
 note_cnp(smcr_collect_followed_t *flow, cnp_kind_t kind)
 {

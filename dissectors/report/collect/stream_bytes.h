@@ -17,8 +17,9 @@ typedef struct {
 
 /* Takes a packet of the direction. Returns how many bytes of the application the packet adds: bytes
  * of an RDMA WRITE at positions that no earlier packet had. If the position is not known, the
- * packet adds all its bytes. Three kinds of packets add 0: packets that are no RDMA WRITE,
- * duplicates made by the network, and retransmissions if the position of this or of an earlier
- * packet is not known. Memory is allocated in `scope`. */
+ * packet adds all its bytes. Four kinds of packets add 0: packets that are no RDMA WRITE, WRITEs
+ * whose RMB element is not known (no `write_location`), duplicates made by the network, and
+ * retransmissions if the position of this or of an earlier packet is not known. Memory is allocated
+ * in `scope`. */
 uint32_t smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                         const smcr_record_t *record);
