@@ -155,8 +155,8 @@ is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
 
 /* Counts a copy that only its distance in time from the earlier packet proves, and keeps the
  * longest such distance. `distance`: nanoseconds from the last packet with the PSN to the copy. A
- * distance much longer than all earlier ones is not
- * kept: the network made that copy, not a mirror port. */
+ * distance much longer than all earlier ones is not kept: the network made that copy, not a mirror
+ * port. */
 static void
 note_copy_distance(smcr_flow_t *flow, uint64_t distance)
 {

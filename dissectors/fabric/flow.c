@@ -535,8 +535,8 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 
 /* Returns what the receiver does with a request, and raises `expected_psn` if the receiver takes it
  * in. If the request is the next one of the flow (SMCR_FLOW_IS_NEXT), the sender is not
- * retransmitting lower PSNs. So the receiver has accepted the captured lower
- * PSNs, and `expected_psn` is raised past them first (smcr_flow_advance_in_order()). */
+ * retransmitting lower PSNs. So the receiver has accepted the captured lower PSNs, and
+ * `expected_psn` is raised past them first (smcr_flow_advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -721,9 +721,9 @@ take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reque
     verdict->receiver_action = fate_of(flow, packet, verdict);
 }
 
-/* Takes in a request. A copy is not taken in. Nor is a request with a wrong ICRC, unless its PSN is
- * the next one: its PSN may be wrong. `reverse_carried`: number of packets of the reverse flow so
- * far. */
+/* Takes in a request. A copy is not taken in. Nor is a request with a wrong ICRC, since its PSN may
+ * be wrong, unless the sender may have sent this PSN next (comes_next()). `reverse_carried`: number
+ * of packets of the reverse flow so far. */
 static void
 take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
              uint32_t reverse_carried, smcr_flow_verdict_t *verdict)

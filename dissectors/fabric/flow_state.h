@@ -83,8 +83,8 @@ typedef struct {
     /* Highest PSN that requests have taken, including the PSNs for the responses of READs. If no
      * request has come since `first` was announced, the PSN before `first`. */
     smcr_psn_t highest;
-    smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: no acknowledgement has
-                             come since the first request */
+    smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: none covers a PSN of the
+                             flow so far */
     uint64_t acked_time;  /* time of the first acknowledgement of `acked_psn`, nanoseconds since the
                              epoch */
     /* The PSN that the receiver expects next. The receiver has taken in all lower PSNs, even if
@@ -92,7 +92,8 @@ typedef struct {
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
     smcr_flow_copies_t copies; /* what the flow's copies have shown so far (copies.h) */
-    bool has_acks;       /* the reverse flow has carried an acknowledgement */
+    bool has_acks;       /* the reverse flow has carried a response: an ACK, NAK or RNR NAK, a READ
+                            response or an Atomic ACK */
     uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
                               and packets with a wrong ICRC */
     uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK in the reverse flow for a
@@ -103,7 +104,8 @@ typedef struct {
     uint32_t reverse_count_at_silence; /* number of packets of the reverse flow when `peer_silent`
                                           of a verdict was last set; 0: never */
     uint32_t mtu;        /* path MTU, bytes; 0: not known */
-    uint32_t highest_frame; /* frame of the first packet with the highest PSN */
+    uint32_t highest_frame; /* frame of the last request whose own PSN was above all earlier PSNs;
+                               0: none so far */
     /* PSNs below `highest` that no packet with a right ICRC has had so far. In each range,
      * `frame_before` and `frame_after` are the frames of the packets before and after the gap. If
      * there are more than SMCR_FLOW_GAPS_KEPT ranges, the two lowest become one, which includes

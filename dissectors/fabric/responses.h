@@ -26,7 +26,8 @@ typedef struct {
     smcr_seen_t psn_history; /* history of the READ responses and Atomic ACKs */
     smcr_psn_t highest; /* highest PSN in `psn_history`, unwrapped; 0: the history is empty */
     uint32_t reverse_count; /* number of packets of the reverse flow when the last READ response or
-                               Atomic ACK came */
+                               Atomic ACK came: if it has not changed since, the peer has requested
+                               nothing anew */
     uint32_t quiet_frame; /* frame of the first READ response or Atomic ACK since the last packet of
                              the reverse flow; 0: none */
     smcr_response_ack_t last_acks[SMCR_RESPONSES_KEPT]; /* circular list of the last ACKs, NAKs and

@@ -16,16 +16,18 @@ typedef struct {
     uint32_t tentative; /* number of the last tentative step in which the PSN was sent; 0: none */
 } smcr_seen_steps_t;
 
-/* Members of the history that most PSNs do not need. They are set if a packet with the PSN came
- * after a gap, or was retransmitted. */
+/* Members of the history that most PSNs do not need. They exist if the first packet with the PSN
+ * came after a gap, if the PSN was retransmitted, or if a packet with it belongs to a step back. */
 typedef struct {
     uint32_t *discard_proof; /* see smcr_flow_verdict_t.discard_proof; NULL: the first packet did
                                 not come after a gap */
-    uint32_t last_frame;     /* frame of the last packet with the PSN and a right ICRC */
+    uint32_t last_frame;     /* frame of the last packet with the PSN and a right ICRC; if none has
+                                come so far, of the first packet with the PSN */
     uint64_t last_time;      /* time of the packet in `last_frame`, nanoseconds since the epoch */
     smcr_seen_steps_t steps; /* the steps back in which the PSN was sent */
     uint32_t reverse_packets_before; /* number of packets of the reverse flow when `retransmissions`
-                                        was last 0 */
+                                        was last set to 0: a higher number now means that the peer
+                                        has sent something since */
     uint16_t last_id;        /* IPv4 identification of the packet in `last_frame` */
     uint8_t last_hop_limit;  /* TTL or hop limit of the packet in `last_frame`; 0: not known */
     uint8_t retransmissions; /* number of retransmissions of the PSN since the last packet of the

@@ -1,7 +1,7 @@
-/* A slab: memory for many small entries. They stay until the capture file is closed, until they are
- * freed, or until all entries of their block are released. Entries are cut from large blocks, to
- * save memory: wmem needs 16 bytes more for each allocation, and rounds the length of each up to a
- * multiple of 16.
+/* A slab: memory for many small entries. They stay until the scope of the slab is freed, until they
+ * are freed one by one, or until all entries of their block are released. Entries are cut from
+ * large blocks, to save memory: wmem needs 16 bytes more for each allocation, and rounds the length
+ * of each up to a multiple of 16.
  *
  * Each entry has a number of 4 bytes. Structs keep the number instead of a pointer, which would
  * need 8 bytes.
@@ -56,8 +56,8 @@ typedef struct smcr_slab_block {
  * third of the memory of a wmem_map_t. */
 GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc is_equal);
 
-/* Begins a new block, which the next entries are cut from. Aborts the program when entries of
- * another block would have numbers of more than 32 bits. */
+/* Begins a block, which the next entries are cut from: a released block, or else a new one. Aborts
+ * the program when entries of another new block would have numbers of more than 32 bits. */
 void smcr_slab_begin(smcr_slab_t *slab);
 
 /* Frees an entry of `size` bytes, a multiple of SMCR_SLAB_FREED_UNIT. Nobody may use the entry or

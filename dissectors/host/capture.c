@@ -152,8 +152,8 @@ smcr_capture_is_quoted(const packet_info *pinfo)
            (is_first_pass && smcr_state_is_beyond(capture.state, pinfo->num));
 }
 
-/* First pass only. Notes the interface of the frame; where the file has capture points, also the
- * name of the interface, since reports name points by it. */
+/* First pass only. Notes the interface of the frame. If the file has capture points, also keeps the
+ * name of the interface: reports name the points by these names. */
 smcr_state_t *
 smcr_capture_learn(const packet_info *pinfo)
 {

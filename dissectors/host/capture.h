@@ -16,7 +16,7 @@ const smcr_state_t *smcr_capture_state(void);
 /* Returns the state of the open file, for the first pass, which may change the state. Asserts that
  * the frame is in its first pass. If the frame is not a netlink message, also notes in the state
  * the interface on which the frame was captured, and makes the capture points as soon as the file
- * is known to have more than one. */
+ * is known to have more than one, unless the preference `points` turns them off. */
 smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
 
 /* Returns whether the packet or segment did not pass the capture point: another packet quotes it.

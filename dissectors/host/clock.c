@@ -11,8 +11,10 @@
  *   pause of the traffic, it is out of order, too: one of the 32 frames has about its time.
  * - Interfaces of one host have one clock. So if a correction that another interface has found fits
  *   an interface, too, the interface takes it.
- * - An interface without frames from which the state learns shows no step itself. It takes the
- *   steps of other interfaces that go back from a later time than its own.
+ * - An interface may have no frame before a step from which the state learns, so its own frames do
+ *   not show the step. Then a frame of the interface takes the step of another interface, if its
+ *   time stamp is a second or more before the last one that the other interface has before the
+ *   step.
  * - A later frame may jump forward again, to the time before the step or after it, by half of the
  *   step or more. Then the frames between were out of order in the file, and the correction ends.
  *
@@ -34,9 +36,10 @@
 /* A change of the correction of one interface. */
 typedef struct {
     uint32_t interface;  /* index of the interface */
-    uint32_t last_frame; /* last frame before the step */
-    uint64_t last_time;  /* time stamp of this frame, nanoseconds */
-    uint32_t frame;      /* first frame after the step */
+    uint32_t last_frame; /* last frame of the interface before the step, of those from which the
+                            state learns */
+    uint64_t last_time;  /* time stamp of this frame, nanoseconds since 1970 */
+    uint32_t frame;      /* first such frame after the step */
     uint64_t back;       /* how far the time stamps go back at this frame, nanoseconds; 0: they jump
                             forward, and the correction ends */
     uint64_t ahead;      /* correction from this frame on, which is added to time stamps,
@@ -48,9 +51,9 @@ typedef struct {
 typedef struct {
     uint32_t first; /* number of the first frame; 0: none so far */
     uint32_t frame; /* number of the newest frame; 0: none so far */
-    uint64_t time;  /* time stamp of the newest frame, nanoseconds */
-    uint64_t recent[RECENT_FRAMES]; /* time stamps of the newest frames, nanoseconds; a circular
-                                       list */
+    uint64_t time;  /* time stamp of the newest frame, nanoseconds since 1970 */
+    uint64_t recent[RECENT_FRAMES]; /* time stamps of the newest frames, nanoseconds since 1970; a
+                                       circular list */
     uint64_t count; /* number of frames so far */
 } newest_t;
 

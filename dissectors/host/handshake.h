@@ -73,8 +73,8 @@ unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
  * bytes of `gid`, which must live as long as `addr`. */
 void smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr);
 
-/* Writes an address as a GID: IPv4 becomes IPv4-mapped; other types than IPv4 and IPv6 become all
- * zeros. */
+/* Writes an address as a GID, in network byte order. IPv4 becomes IPv4-mapped. An address of 16
+ * bytes stays as it is: IPv6, or a GID of InfiniBand. Any other address becomes all zeros. */
 static inline void
 smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
 {
@@ -141,10 +141,12 @@ dissector_handle_t smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_
 smcr_conn_t *smcr_handshake_find_conn(packet_info *pinfo);
 
 /* First pass: lets the conversation of this SYN or SYN-ACK have the connection of an earlier
- * conversation between the same ends, if that one lacks this segment and has the same initial
- * sequence number of the client. Wireshark begins the new conversation if the frames of the two
- * ends have times of clocks that differ: the SYN-ACK then comes after the FIN of the client, or the
- * SYN after that of the server. `first`: that number, as in the packet, host byte order. */
+ * conversation between the same ends. Two conditions hold: the capture has had no such segment of
+ * the earlier conversation, and both have the same initial sequence number of the client.
+ * Wireshark begins the new conversation if the frames of the two ends have times of clocks that
+ * differ: the SYN-ACK then comes after the FIN of the client, or the SYN after that of the server.
+ * `first`: the initial sequence number of the client, as in the packet, host byte order: a SYN has
+ * this number, and a SYN-ACK acknowledges it. */
 void smcr_handshake_rejoin(packet_info *pinfo, bool from_client, uint32_t first);
 
 /* First pass: returns the connection of this TCP packet. Makes the connection if it does not exist
@@ -169,14 +171,18 @@ smcr_conn_t *smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin);
  * conversation has another connection already, that connection gets the fallback instead. */
 void smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn);
 
-/* First pass: returns whether the TCP connection has been reset before this frame. */
+/* First pass: returns whether the TCP connection has been reset before this frame. Returns false if
+ * this is not certain: another connection has reused the ports, or a damaged segment may have been
+ * taken for the reset. */
 bool smcr_handshake_was_reset(const smcr_conn_t *conn);
 
 /* First pass: returns whether the client (`role` 0) or the server (1) was the first end to send a
- * FIN, in a frame before this frame. */
+ * FIN, in a frame before this frame. Returns false if this is not certain, as
+ * smcr_handshake_was_reset() does, or if the FIN belongs to a later connection with these ports. */
 bool smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role);
 
-/* First pass: returns whether the capture has had the SYN and the SYN-ACK. */
+/* First pass: returns whether the capture has had the SYN and the SYN-ACK, and none of them was
+ * damaged. */
 bool smcr_handshake_has_syns(const smcr_conn_t *conn);
 
 /* Returns the time from the client's SYN to the acknowledgement of the SYN-ACK; NULL: not known. */

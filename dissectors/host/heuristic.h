@@ -42,7 +42,7 @@ typedef struct {
 } smcr_gate_t;
 
 /* Makes the list of InfiniBand's payload heuristics that a gate disables: all except `own`, the
- * plugin's heuristic. Called when a file is opened. */
+ * plugin's heuristic. Each call makes the list anew. */
 void smcr_gate_list(heur_dtbl_entry_t *own);
 
 /* smcr_gate_close() disables the listed heuristics that the user has enabled, and writes them to

@@ -47,8 +47,8 @@ static struct {
     bool enabled;      /* the user has enabled the plugin's heuristic and the protocol */
     bool offer_first;  /* InfiniBand's dissector offers payloads to heuristics before dissectors */
     bool has_cut;      /* a packet of the file is truncated by snaplen */
-    unsigned ignored;  /* packets of no interest since the last sign of SMC-R */
-    uint32_t aside;    /* frame in which the wrappers stepped aside last */
+    unsigned ignored;  /* number of packets of no interest since the wrappers were last restored */
+    uint32_t aside;    /* frame in which the wrappers stepped aside last; 0: never */
 } hooks;
 
 /* ---- wrapping ---- */

@@ -46,21 +46,23 @@ bool smcr_hooks_enabled(void);
  * file is open. */
 bool smcr_hooks_offer_first(void);
 
-/* Called at each sign of SMC-R. If the wrappers have stepped aside (InfiniBand's dissector is
- * called directly), puts the wrappers back. */
+/* Begins the count of smcr_hooks_count_ignored() anew. If the wrappers have stepped aside
+ * (InfiniBand's dissector is called directly), and the user has not disabled the plugin
+ * (smcr_hooks_enabled()), puts the wrappers back. */
 void smcr_hooks_restore_wrappers(void);
 
-/* Called for each packet in which the plugin has no interest. After many such packets the wrappers
- * step aside: Wireshark calls InfiniBand's dissector directly, which saves time. */
+/* Counts a packet in which the plugin has no interest. After many such packets, of 200 captured
+ * bytes or more each, the wrappers step aside: Wireshark calls InfiniBand's dissector directly,
+ * which saves time. They never do in a file with truncated packets (smcr_hooks_note_cut()). */
 void smcr_hooks_count_ignored(const packet_info *pinfo);
 
 /* Returns whether the wrappers had stepped aside before this frame, so that Wireshark does not call
  * the wrappers for the packets of this frame. */
 bool smcr_hooks_have_stepped_aside(const packet_info *pinfo);
 
-/* Called for a packet that may be truncated by the snap length. InfiniBand's dissector does not
- * offer truncated packets to heuristics. So if the packet is truncated, the wrappers never step
- * aside in this file. */
+/* Notes whether the packet is truncated by snaplen. InfiniBand's dissector does not offer truncated
+ * packets to heuristics. So after a truncated packet, the wrappers never step aside in this
+ * file. */
 void smcr_hooks_note_cut(const packet_info *pinfo);
 
 /* Calls InfiniBand's original dissector for packets that begin with `start`. Returns its result. */

@@ -1,5 +1,6 @@
-/* Compares SYNs and CLC messages by their numbers and contents, since NAT changes addresses and
- * ports only. Segments are kept for some seconds, since copies come at once.
+/* Compares SYNs, CLC messages and, in a capture with several points, segments with other data, by
+ * their numbers and contents: NAT changes addresses and ports only. Segments are kept for some
+ * seconds, since copies come at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +22,8 @@
  * back. */
 #define KEPT (10 * SMCR_TIME_SECOND)
 
-/* A SYN with the SMC-R option, or a segment that begins with a CLC message. */
+/* A SYN, or a segment that begins with a CLC message or with other data (translation.h has which
+ * segments are taken). */
 typedef struct segment {
     uint64_t numbers; /* sequence number, and what else is the same in a copy: the key */
     uint32_t hosts;   /* hash of both addresses, the same in each direction */
@@ -46,7 +48,7 @@ static struct {
     segment_t *newest;      /* the last one of this list; set with `oldest` */
     wmem_map_t *translated; /* copy_t by conversation of the copy */
     wmem_map_t *copies;     /* smcr_translation_ends_t by conversation of the original */
-    wmem_map_t *streams;    /* the same by tcp.stream of the copy, plus 1 */
+    wmem_map_t *streams;    /* segment_t of the original by tcp.stream of the copy, plus 1 */
 } known;
 
 SMCR_WIRE_KEY(hash_numbers, equal_numbers, sizeof(uint64_t))
@@ -190,7 +192,8 @@ typedef enum {
 
 /* Takes a segment with the key `numbers` (segment_t). If the segment is a copy, notes this and
  * returns the conversation of the original. Otherwise returns NULL, and keeps the segment as a
- * possible original. */
+ * possible original. Of the segments of a conversation that has a connection (KNOWN), one is kept
+ * only if no segment with this key is. */
 static conversation_t *
 take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
 {

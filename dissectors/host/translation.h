@@ -29,11 +29,13 @@ typedef struct {
 
 /* First pass: takes a client's SYN with the SMC-R option. If the SYN is a copy of an earlier SYN
  * with other addresses or ports, its conversation counts as a copy from this frame on. Returns the
- * conversation of the earlier SYN; NULL: the SYN is no copy. `tcp`: header of the segment.
+ * conversation of the earlier SYN; NULL: the SYN is no copy, or its headers are not captured.
+ * `tcp`: header of the segment.
  *
- * The proof: the two SYNs have the same initial sequence number and the same time stamp, which no
- * two connections share. Without time stamps: the same sequence number, window and options, and at
- * least one other address. */
+ * The proof: the second SYN comes less than a second after the first one, and has the same initial
+ * sequence number and the same time stamp, which no two connections share. Without a time stamp, or
+ * with the time stamp 0: the same sequence number, window and options, and at least one other
+ * address. */
 conversation_t *smcr_translation_take_syn(packet_info *pinfo, const struct tcpheader *tcp);
 
 /* First pass: takes a segment that begins with a CLC message. A copy has the same sequence number

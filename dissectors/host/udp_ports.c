@@ -153,8 +153,9 @@ smcr_udp_ports_hides(smcr_host_bytes_t captured, uint32_t reported)
 /* The datagrams between a client whose port is that of RoCE and the port of a server: key of
  * `talks`, without padding. */
 typedef struct {
-    uint8_t client[SMCR_GID_LENGTH], server[SMCR_GID_LENGTH];
-    uint32_t server_port;
+    uint8_t client[SMCR_GID_LENGTH], server[SMCR_GID_LENGTH]; /* addresses as GIDs, network byte
+                                                                 order */
+    uint32_t server_port; /* UDP port of the server, host byte order */
 } talk_t;
 
 SMCR_WIRE_KEY(hash_talk, equal_talks, sizeof(talk_t))

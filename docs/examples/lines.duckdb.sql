@@ -207,21 +207,7 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets"
         UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time"
         STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
-        "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE, "nothing_to_write_most_s"
-        DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s"
-        DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
-        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
-        DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
-        "not_known" VARCHAR[]), "to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc"
-        UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count"
-        UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE,
-        "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE,
+        "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE, "needless_s" DOUBLE,
         "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s"
         DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
         DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum"
@@ -232,7 +218,21 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
         DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
         DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
-        "not_known" VARCHAR[]), "not_known" VARCHAR[])',
+        "not_known" VARCHAR[]), "to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc"
+        UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count"
+        UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE,
+        "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE,
+        "needless_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE,
+        "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
+        UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait"
+        STRUCT("kind" VARCHAR, "begin_time" DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT,
+        "unannounced_bytes" UBIGINT, "not_known" VARCHAR[]), "not_known" VARCHAR[])',
     tcp: 'STRUCT("tcp_stream" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT,
         "first_time" DECIMAL(20, 9), "lasted_s" DOUBLE, "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up"
         STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT,

@@ -19,8 +19,8 @@ typedef struct {
  * cause comes before its consequences, unless a finding is more severe or cost more time.
  *
  * `notices`: the plugin's expert items, and counts of packets that a display filter selects, such
- * as "smcr.ecn == 3", with severity 0. A finding takes its first frame from the notice of its kind,
- * so without such a notice the finding has no frame. `notice_count`: number of `notices`. Texts of
+ * as "smcr.ecn == 3", with severity 0. Many findings take the frame to look at from a notice:
+ * without that notice they have no frame. `notice_count`: number of `notices`. Texts of
  * findings are allocated in `scope`, or belong to the report or to the notices.
  *
  * Returns the frames that the findings rest on: an array of smcr_finding_frame_t in `scope`,

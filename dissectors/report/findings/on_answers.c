@@ -16,11 +16,11 @@
 
 /* ---- slow answers ---- */
 
-/* Returns the wait for the server's slowest answer. Returns NULL in three cases: 1. the wait is
- * shorter than SMCR_FINDING_LONG_WAIT, so no user notices it; 2. it is not known which end is the
- * client; 3. the server also writes without a request, as a server that publishes messages does:
- * the data that end the wait may be no answer. Waits for the client are not judged: a client may
- * pause between requests. */
+/* Returns the wait for the server's slowest answer. Returns NULL in three cases: 1. there is none,
+ * or it is shorter than SMCR_FINDING_LONG_WAIT, so no user notices it; 2. it is not known which end
+ * is the client; 3. the server also writes without a request, as a server that publishes messages
+ * does: the data that end the wait may be no answer. Waits for the client are not judged: a client
+ * may pause between requests. */
 static const smcr_entry_conn_wait_t *
 find_long_answer(const smcr_entry_connection_t *conn)
 {
@@ -487,7 +487,8 @@ typedef struct {
     uint64_t count;                          /* number of such waits */
 } open_wait_t;
 
-/* Returns the open wait of this kind in one direction of a connection; all zeros: there is none. */
+/* Returns the open wait of this kind in one direction of a connection. All zeros: there is none,
+ * the connection has ended, or the time of the end of the capture is not known. */
 static open_wait_t
 open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool to_server,
              smcr_figure_wait_t kind)

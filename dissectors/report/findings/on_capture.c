@@ -260,9 +260,9 @@ count_requests(const smcr_entry_rdma_t *flow)
  * capture, whose answers come after its end. */
 #define REQUESTS_LEAST 8
 
-/* Whether the flow has requests of RC, and the capture has nothing in the other direction between
- * its two hosts. A flow whose packets are mostly retransmissions has a finding of its own, and so
- * has a link of SMC-R. */
+/* Whether the flow has REQUESTS_LEAST or more requests of RC, and the capture has nothing in the
+ * other direction between its two hosts. Flows of SMC-R and of RDMA-CM are not examined, nor flows
+ * that other findings report: those whose packets are mostly retransmissions, or all damaged. */
 static bool
 is_unanswered(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
 {
@@ -873,8 +873,8 @@ has_room_for_stop(const smcr_finder_t *finder)
  *    common: port, cable, host, or programs that pause together. Each pair of hosts has a finding
  *    of its own.
  * 2. All other silent connections share one finding, for information. A connection is not counted
- *    if it has closed, or if it was active until shortly before the capture ended
- * (goes_silent()). */
+ *    if it has closed, if it was active until shortly before the capture ended (goes_silent()), or
+ *    if another finding says that a program of it hangs (smcr_finding_hangs()). */
 static void
 find_silence(smcr_finder_t *finder)
 {
@@ -908,8 +908,8 @@ suppress_findings_of_missing(smcr_finder_t *finder)
     finder->has_rank[SMCR_FINDING_BY_LACK] = true;
 }
 
-/* Under a display filter, no packet is certainly missing in the capture. So only the first two
- * findings are made, which do not need that. */
+/* Under a display filter, no packet is certainly missing in the capture. So only the first three
+ * rules are called, which do not need that. */
 void
 smcr_finding_on_capture(smcr_finder_t *finder)
 {

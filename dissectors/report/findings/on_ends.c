@@ -368,7 +368,7 @@ has_unknown_other_end(const smcr_entry_connection_t *conn)
 
 /* Returns how long the client kept the connection open after the server had closed it, nanoseconds:
  * up to the client's close, or to the end of the capture. Returns 0 if the server was not the first
- * to close, or if it is not known when the client closed. */
+ * to close, if the connection was aborted, or if it is not known when the client closed. */
 static uint64_t
 kept_after_close(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -442,10 +442,10 @@ pool_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return pool;
 }
 
-/* Whether the client still wanted to use the connection that the server closed. There are two
- * signs: 1. The client wrote to the connection after the close. 2. The client closed the
- * connection, and then used other connections to the same server. The server had closed less than
- * half of the open connections of the pool. */
+/* Whether the client still wanted to use the connection that the server closed. Either of two signs
+ * is enough: 1. The client wrote to the connection after the close. 2. The client closed the
+ * connection, and then used other connections to the same server, which had closed less than half
+ * of the open connections of the pool. */
 static bool
 is_missed(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -458,8 +458,8 @@ is_missed(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 }
 
 /* Returns "; 19 other connections to this port were open": a server that stops, or its host, would
- * have closed them, too. "" if there were none. `open`: number of open connections, this one
- * among them. */
+ * have closed these connections, too. "" if there were none. `open`: number of connections of the
+ * pool that were open at the close, the closed connection included. */
 static const char *
 others_open_text(wmem_allocator_t *scope, uint64_t open)
 {
@@ -565,8 +565,9 @@ end_of_resets(const smcr_finder_t *finder, smcr_finding_property_t *has_property
     return common;
 }
 
-/* Returns "X, over TCP: TCP reset by the server", or "X, over TCP, ended with a TCP reset" if the
- * end is not known. `over`: "" or ", over TCP". */
+/* Returns the sentence about connections that were reset: "X, over TCP: TCP reset by the server",
+ * or "X, over TCP, ended with a TCP reset" if they have no common known end that sent the RST
+ * (end_of_resets()). `over`: "" or ", over TCP". */
 static const char *
 reset_text(const smcr_finder_t *finder, smcr_finding_property_t *has_property,
            const smcr_finding_alike_t *group, const char *over)

@@ -282,7 +282,8 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 }
 
 /* Makes a finding for each of the first MOST_REASONS reasons in the order of compare_groups(), and
- * one finding for all other reasons. If only one other reason is left, that finding names it. */
+ * one finding for all other reasons. If only one other reason is left, it gets a finding of its
+ * own, too. */
 void
 smcr_finding_on_fallbacks(smcr_finder_t *finder)
 {

@@ -108,8 +108,8 @@ same_path_text(const link_place_t *place)
 
 /* ---- redundancy ---- */
 
-/* Whether the link was active in the frame. true also if it is not known when the link became
- * active. */
+/* Whether the link was active in the frame. An active state whose begin is not known counts from
+ * frame 0 on, one whose end is not known or not reached counts for all later frames. */
 static bool
 was_active_in(const smcr_entry_link_t *link, uint32_t frame)
 {

@@ -224,8 +224,8 @@ is_proven(const smcr_entry_causes_t *causes)
     return causes->nak || causes->read;
 }
 
-#define FEW_PACKETS 3                       /* number of lost packets from which on an unproven loss
-                                               may be a note; fewer lost packets cost little */
+#define FEW_PACKETS 3                       /* number of retransmitted packets from which on an
+                                               unproven loss may be a note; fewer cost little */
 #define STALL (100 * SMCR_TIME_MILLISECOND) /* shortest delay that a user notices, nanoseconds */
 
 /* Whether 0.2 % or more of the packets were lost. Users of RoCE regard such a rate of losses as a
@@ -423,7 +423,8 @@ count_silences(const smcr_finder_t *finder)
     return count;
 }
 
-/* Returns the frames of findings on losses: those in silences belong to other findings. */
+/* Returns which frames of notices a finding on losses rests on: if other findings report silences
+ * of peers, the frames in these silences belong to them. */
 static smcr_finder_part_t
 part_of_losses(const smcr_finder_t *finder)
 {

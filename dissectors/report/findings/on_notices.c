@@ -64,8 +64,9 @@ holds_row(const smcr_finder_t *finder, unsigned rank)
     return rank == SMCR_FINDING_RANKS || finder->has_rank[rank];
 }
 
-/* Whether the item says that a connection began before the capture, and the report has found its
- * TCP connection in the capture (`roce_stream`). */
+/* Whether the item may be about RoCE packets of a connection whose TCP connection the report has
+ * found later (`roce_stream`): it says that a connection began before the capture, or that a token
+ * is not known, and the report has found the TCP connection of at least one connection. */
 static bool
 is_joined_half(const smcr_finder_t *finder, const char *name)
 {
@@ -306,8 +307,8 @@ is_of_unknown_order(const smcr_finder_t *finder, const smcr_figure_notice_t *not
 
 /* Makes findings of the expert items that no finding so far explains. Five kinds of items make no
  * finding: comments and chats, harmless notes, items of a kind that another notice has, broken
- * rules while the order of packets is not known, and those about a connection of which the report
- * has found the other half (is_joined_half()). */
+ * rules while the order of packets is not known, and those that may be about a connection of which
+ * the report has found the other half (is_joined_half()). */
 void
 smcr_finding_on_notices(smcr_finder_t *finder)
 {

@@ -619,8 +619,8 @@ ended_connection(const smcr_finder_t *finder, const silent_host_t *host)
 }
 
 /* Returns the rank of the finding: SMCR_FINDING_BY_PAST_SILENCE for a silence that is over and has
- * cost only time. 0: the rank of the finding's kind. `after_reset`: the host had reset TCP
- * connections before. */
+ * cost only time. 0: the rank of the finding's kind. `after_reset`: TCP connections had
+ * been reset before. */
 static smcr_finding_rank_t
 rank_of(const smcr_finder_t *finder, const silent_host_t *host, bool after_reset)
 {
@@ -633,9 +633,8 @@ rank_of(const smcr_finder_t *finder, const silent_host_t *host, bool after_reset
 /* Finding: nothing came back from a host for a time, although packets were retransmitted to it. The
  * time begins with the host's last packet, or with the first request after it, and ends with the
  * host's next packet, or with the last retransmission if no packet follows or the sender had given
- * up. If a host reset TCP connections before the
- * silence, it may have left the network: the resets are then the cause, and the finding has a lower
- * rank. */
+ * up. If TCP connections were reset before the first retransmission of the silence, the host may
+ * have left the network: the resets are then the cause, and the finding has a lower rank. */
 static void
 find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -731,8 +730,7 @@ has_used_up_retries(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 }
 
 /* Of the flows whose sender has reached its retry limit, returns the one with the most tries; NULL:
- * there is none.
- * `*count` gets the number of such flows. */
+ * there is none. The number of such flows is added to `*count`. */
 static const smcr_entry_rdma_t *
 most_tried(const smcr_finder_t *finder, uint64_t *count)
 {

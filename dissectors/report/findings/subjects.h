@@ -20,9 +20,9 @@ const smcr_entry_rdma_t *smcr_finding_flow_one_sided(const smcr_finder_t *finder
 bool smcr_finding_hangs(const smcr_finder_t *finder, const smcr_entry_connection_t *conn);
 
 /* Returns text about a client that gave up: "; before that, the program of server 10.0.0.2 had not
- * answered for 10.0 s (since frame 116)"; "" if the client did not wait for an answer when the
- * connection ended, if the server also writes unasked, or if it is not known which end is the
- * client. */
+ * answered for 10.0 s (since frame 116)"; "" if the connection is open, if the client did not wait
+ * for an answer when it ended, if the server also writes unasked, or if it is not known which end
+ * is the client. */
 const char *smcr_finding_given_up_text(const smcr_finder_t *finder,
                                        const smcr_entry_connection_t *conn);
 
