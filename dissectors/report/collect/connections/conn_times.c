@@ -431,8 +431,8 @@ may_end_elsewhere(const smcr_collect_times_t *times, const smcr_conn_t *conn, in
 }
 
 /* Fills in with which message, `when`, the other end ended the connection, or bounds of it. The
- * other end had not ended the connection before its last message that does not end it, nor before the
- * first end. `other`: messages of the other end. */
+ * other end had not ended the connection before its last message that does not end it, nor before
+ * the first end. `other`: messages of the other end. */
 static void
 add_other_end(smcr_entry_conn_end_t *entry, const certain_t *certain,
               const smcr_collect_closing_t *other, smcr_when_t when)
