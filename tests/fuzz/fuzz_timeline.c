@@ -241,6 +241,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                      .state = smcr_state_new(scope),
                      .now = {.time = UINT64_C(1000000000000)}};
 
+    stage.lgr.state = stage.state;
     for (int i = 0; i < 2; i++)
         stage.links[i].lgr = &stage.lgr;
     for (unsigned i = 0; i < STEPS_MAX && input.left > 0; i++) {
