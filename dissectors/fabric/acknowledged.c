@@ -197,13 +197,15 @@ smcr_flow_await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_step_bac
     repeats->until = flow->highest;
 }
 
-/* Handles an acknowledgement, in `frame`, of the PSN that was acknowledged last: the receiver has
+/* Handles an acknowledgement, in `frame`, of `psn`, which was acknowledged last: the receiver has
  * got one more request that it already had. If it has answered all retransmissions in this way,
- * none of them was needed. */
+ * none of them was needed. An acknowledgement of a lower PSN than `until` shows that the receiver
+ * does not have the higher ones. */
 static void
-take_repeat(smcr_flow_repeats_t *repeats, uint32_t frame)
+take_repeat(smcr_flow_repeats_t *repeats, smcr_psn_t psn, uint32_t frame)
 {
     repeats->count--;
+    repeats->fate->is_partial |= psn >= repeats->until;
     if (!repeats->count && !repeats->fate->is_doubtful)
         repeats->fate->needless_frame = frame;
 }
@@ -225,16 +227,16 @@ end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
 
 /* The response to a READ or atomic has a PSN of its own, and proves nothing. */
 void
-smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool knows_copies)
+smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool is_original)
 {
     smcr_flow_coverage_t said = smcr_flow_coverage(flow, packet);
-    bool is_refused = said.psn && said.kind != SMCR_IB_SYNDROME_ACK;
+    bool is_refused = said.kind != SMCR_IB_SYNDROME_ACK;
 
     if (!flow->repeats.count || !said.psn)
         return;
-    flow->repeats.fate->is_doubtful |= !knows_copies;
+    flow->repeats.fate->is_doubtful |= !is_original;
     if (is_refused || said.acked_psn > flow->acked_psn)
         end_repeats(&flow->repeats, said.acked_psn, is_refused);
     else if (said.acked_psn == flow->acked_psn && packet->opcode == SMCR_RC_ACK)
-        take_repeat(&flow->repeats, packet->when.frame);
+        take_repeat(&flow->repeats, said.acked_psn, packet->when.frame);
 }

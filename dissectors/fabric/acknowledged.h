@@ -42,8 +42,8 @@ void smcr_flow_await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_ste
 
 /* Takes in what a response to the requests of `flow` proves of their retransmissions: whether the
  * receiver already had them. Called before smcr_flow_take_response(), which changes the PSN that
- * was acknowledged last. `knows_copies`: the response is certainly no copy of an earlier one. */
-void smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool knows_copies);
+ * was acknowledged last. `is_original`: the response is certainly no copy of an earlier one. */
+void smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool is_original);
 
 /* Takes in a response to the requests of `flow`. The last response before the first request is kept
  * until that request comes; if the first PSN was announced, it is taken in at once. */

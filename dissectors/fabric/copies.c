@@ -38,6 +38,12 @@ smcr_flow_knows_copies(const smcr_flow_t *flow)
     return flow->copies.ids.differ && !flow->copies.ids.same;
 }
 
+bool
+smcr_flow_has_no_copies(const smcr_flow_t *flow)
+{
+    return smcr_flow_knows_copies(flow) || (!flow->copies.timed && !flow->copies.routed);
+}
+
 /* Whether the IPv4 identification of `packet` can decide if the packet is a copy of an earlier
  * packet with its PSN. True if the identifications of the flow change with each packet. For the
  * second packet of a flow this is not known yet: then true if the identification of the first

@@ -12,6 +12,10 @@
  * from retransmissions, and prove the order in which the sender has sent its packets. */
 bool smcr_flow_knows_copies(const smcr_flow_t *flow);
 
+/* Whether a retransmission of the flow is certainly no copy: identifications distinguish the two,
+ * or the flow has had no copy so far. */
+bool smcr_flow_has_no_copies(const smcr_flow_t *flow);
+
 /* Keeps the IPv4 identification of the flow's next packet, and notes whether it differs from the
  * identification of the packet before. `packet` has a right ICRC. Called after the flow begins
  * anew, and before smcr_flow_copied_packet(). */

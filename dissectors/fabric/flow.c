@@ -683,15 +683,15 @@ close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, ui
 }
 
 /* Notes that the receiver answers the request if it already had it (smcr_flow_await_repeat()). Only
- * an IPv4 identification proves that a retransmission is no copy; a READ or atomic has answers of
- * another kind. Nothing is noted of a request that comes in order. */
+ * a retransmission that is no copy counts (smcr_flow_has_no_copies()); a READ or atomic has answers
+ * of another kind. Nothing is noted of a request that comes in order. */
 static void
 await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
              const smcr_flow_verdict_t *verdict)
 {
     const smcr_sent_t *packet = request->packet;
     bool is_certain = verdict->order == SMCR_FLOW_IS_RETRANSMISSION && !packet->corrupt &&
-                      has_sender_order(flow, packet, verdict);
+                      smcr_flow_has_no_copies(flow);
 
     if (verdict->order != SMCR_FLOW_IS_NEXT)
         smcr_flow_await_repeat(flow, scope, verdict->step,
@@ -779,7 +779,7 @@ judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     }
     if (reverse && !copy) {
         reverse->last_response_frame = packet->when.frame;
-        smcr_flow_settle_repeats(reverse, packet, smcr_flow_knows_copies(flow));
+        smcr_flow_settle_repeats(reverse, packet, smcr_flow_has_no_copies(flow));
         smcr_flow_take_response(reverse, scope, packet);
     }
 }

@@ -26,6 +26,8 @@ typedef struct {
     uint32_t needless_frame; /* frame of the acknowledgement that proves this; 0: not proven so
                                 far */
     bool is_doubtful;        /* this can no longer be proven */
+    bool is_partial;         /* the receiver has answered a retransmission when it already had all
+                                PSNs that had been sent by then: this one was needless */
 } smcr_step_fate_t;
 
 /* One step back. Records of packets point to the step, since its cause may be found later. */

@@ -90,13 +90,16 @@ take_missing_first(const smcr_timeline_step_t *step)
 
 /* Whether the writer certainly had no acknowledgement of the packet of `step` when it retransmitted
  * the packet. Two facts prove this: 1. a NAK since `first`, the first transmission, which shows
- * that the receiver missed the packet; 2. a wait longer than acknowledgements take. */
+ * that the receiver missed the packet; 2. a wait longer than acknowledgements take. They prove
+ * nothing if the receiver may have had the packet. */
 static bool
 was_needed(const smcr_timeline_step_t *step, smcr_when_t first)
 {
     const smcr_step_back_t *back = step->packet->record->step;
     smcr_interval_t waited = {first, step->packet->when};
 
+    if (smcr_record_may_be_needless(step->packet->record))
+        return false;
     return (back && back->nak.frame > first.frame) || smcr_interval_length(waited) > LONG_WAIT;
 }
 
@@ -110,11 +113,12 @@ prolong_retransmissions(smcr_interval_t *retransmitted, smcr_when_t first, smcr_
 }
 
 /* Whether an acknowledgement may be missing that covered the packet of `step` before: then no side
- * waited for its retransmission. `first`: first transmission of the packet. There are three cases:
+ * waited for its retransmission. `first`: first transmission of the packet. There are four cases:
  * 1. the acknowledgement may be missing in a gap that has already come: the first transmission came
  * before the end of this gap; 2. the capture has no acknowledgements; 3. the writer has
  * retransmitted an acknowledged packet in the same step back: acknowledgements were under way when
- * its timer ran out, and the next one may be missing. */
+ * its timer ran out, and the next one may be missing; 4. the receiver has answered some of the
+ * retransmissions as needless ones. */
 static bool
 may_miss_ack(const smcr_timeline_step_t *step, smcr_when_t first)
 {
@@ -125,6 +129,8 @@ may_miss_ack(const smcr_timeline_step_t *step, smcr_when_t first)
     bool is_in_gap = writer->acks_missing.frame && first.time < noticed.time;
     bool is_after_needless = back && back == writer->needless_step;
 
+    if (smcr_record_may_be_needless(step->packet->record))
+        return true;
     return is_in_gap || is_after_needless || !smcr_timeline_hears_acks(step->timeline, sender);
 }
 

@@ -174,6 +174,7 @@ def check_lanes(drawn, entry):
                 sums[part] = sums.get(part, 0) + time
         if not lanes:
             continue
+        sums["transfer"] += sums["needless"]  # a part of transfer_s
         for part, name in PARTS.items():
             assert sums[part] == round(whole["time"][name] * 1e9), (entry["stream"], part)
         full = sums.get("path", 0) + sums["reader"]

@@ -55,6 +55,7 @@ static const struct {
     bool soon;      /* one comes a nanosecond behind the other, else a millisecond */
     bool one_way;   /* the reverse flow is not known */
     bool at_once;   /* no pause comes before a timeout */
+    bool is_partial; /* where no retransmission is proven needless, some of them were */
     step_t steps[MAX_STEPS];
 } cases[] = {
     {.name = "in order", .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}}},
@@ -110,6 +111,7 @@ static const struct {
     {.name = "the acknowledgement comes once",
      .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 5}, {SEND, 6}, {ACK, 6}, {ACK, 6}}},
     {.name = "one of two retransmissions is answered", .at_once = true,
+     .is_partial = true,
      .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, AGAIN(5, 1, ABSENT),
                {.what = SEND, .psn = 6, .order = REPEAT, .before = 2, .cause = TIMEOUT,
                 .had = ABSENT},
@@ -123,6 +125,7 @@ static const struct {
                 .taken = true, .part = 1},
                {SEND, 7}, {ACK, 6}}},
     {.name = "the same, and the last packet is not answered", .at_once = true,
+     .is_partial = true,
      .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 6}, {ACK, 6},
                {.what = SEND, .psn = 6, .order = REPEAT, .before = 2, .cause = TIMEOUT,
                 .had = ABSENT, .taken = true, .part = 1},
@@ -131,20 +134,31 @@ static const struct {
      .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 5}, {SEND, 6}, {ACK, 6}, {SEND, 7},
                AGAIN(7, 7, 10), {ACK, 7}, {ACK, 7}}},
     {.name = "the acknowledgement comes twice after a NAK",
+     .is_partial = true,
      .steps = {{SEND, 5}, {SEND, 6}, {NAK, 5},
                {.what = SEND, .psn = 5, .order = REPEAT, .before = 1, .cause = BY_NAK,
                 .had = ABSENT},
                {ACK, 6}, {ACK, 6}, {SEND, 7}}},
-    {.name = "the acknowledgement comes twice, with one identification",
-     .steps = {{SEND, 5}, {ACK, 4, .id = 9}, {SEND, 6}, {ACK, 5, .id = 9}, AGAIN(6, 3, ABSENT),
-               {ACK, 6, .id = 9}, {ACK, 6, .id = 9}}},
+    {.name = "one of two retransmissions is answered, with the last PSN", .is_partial = true,
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), AGAIN(5, 1, ABSENT), {ACK, 5}, {ACK, 5},
+               {SEND, 6}, {ACK, 6}}},
+    {.name = "one of two retransmissions is answered, and the other one was lost", .at_once = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, AGAIN(5, 1, ABSENT),
+               {.what = SEND, .psn = 6, .order = REPEAT, .before = 2, .cause = TIMEOUT,
+                .had = ABSENT},
+               {ACK, 5}, {ACK, 5}, {ACK, 6}, {SEND, 7}, {ACK, 7}}},
     {.name = "the acknowledgement comes twice, and a NAK",
+     .is_partial = true,
      .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {NAK, 5}, {ACK, 5}, {ACK, 5}}},
     {.name = "an acknowledgement is copied",
      .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 5},
                {.what = ACK, .psn = 5, .order = COPY, .before = 4, .id = SAME_ID + 4}}},
-    {.name = "the acknowledgement comes twice, and nothing tells copies apart", .no_id = true,
-     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, ABSENT), {ACK, 5}, {ACK, 5}, {SEND, 6}}},
+    {.name = "the acknowledgement comes twice, without identifications", .no_id = true,
+     .steps = {{SEND, 5}, {ACK, 4}, AGAIN(5, 1, 5), {ACK, 5}, {ACK, 5}, {SEND, 6}}},
+    {.name = "the same, and the flow has had a copy", .no_id = true, .soon = true,
+     .is_partial = true,
+     .steps = {{SEND, 4}, {.what = SEND, .psn = 4, .order = COPY, .before = 1}, {SEND, 5}, {ACK, 4},
+               AGAIN(5, 3, ABSENT), {ACK, 5}, {ACK, 5}, {SEND, 6}}},
     {.name = "no copy where identifications do not change", .same_id = true,
      .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6},
                {.what = SEND, .psn = 5, .order = REPEAT, .before = 1, .cause = UNKNOWN,
@@ -587,6 +601,12 @@ needless_frame(const smcr_flow_verdict_t *verdict)
     return verdict->step && verdict->step->fate ? verdict->step->fate->needless_frame : 0;
 }
 
+static bool
+is_partial(const smcr_flow_verdict_t *verdict)
+{
+    return verdict->step && verdict->step->fate && verdict->step->fate->is_partial;
+}
+
 static void
 check(const step_t *step, const smcr_flow_verdict_t *verdict, const uint64_t *times)
 {
@@ -621,6 +641,8 @@ test_case(gconstpointer data)
         g_test_message("packet %u", i + 1);
         if (steps[i].what != START)
             check(&steps[i], &run.verdicts[i], run.times);
+        if (steps[i].had == ABSENT)
+            g_assert_cmpint(is_partial(&run.verdicts[i]), ==, cases[number].is_partial);
     }
     wmem_destroy_allocator(scope);
 }

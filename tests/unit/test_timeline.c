@@ -50,6 +50,7 @@ typedef struct {
                         captured after its acknowledgement */
     uint64_t nak;    /* AGAIN: a NAK came at this time; 0: none came */
     bool needless;   /* AGAIN: a later packet proves that the receiver had it */
+    bool partial;    /* AGAIN: the receiver had one of the packets that were retransmitted */
 } step_t;
 
 /* Shares of what CLIENT writes, microseconds. What is left out is 0. */
@@ -127,6 +128,11 @@ static const struct {
                {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1, .needless = true}},
      .end = 500,
      .shares = {.needless = 200, .transfer = 100, .nothing = 100}},
+    {.name = "one of several retransmissions was needless",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 400, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1, .partial = true}},
+     .end = 500,
+     .shares = {.unknown = 200, .transfer = 100, .nothing = 100}},
     {.name = "an update that had arrived is retransmitted",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 910},
@@ -635,6 +641,7 @@ make_step_back(stage_t *stage, const step_t *steps, const step_t *step)
         back->nak = when_of(step->nak, frame_at(steps, step->nak));
     back->fate = wmem_new0(stage->scope, smcr_step_fate_t);
     back->fate->needless_frame = step->needless;
+    back->fate->is_partial = step->partial;
     return back;
 }
 
@@ -647,7 +654,7 @@ set_retransmission(stage_t *stage, smcr_record_t *record, const step_t *steps, c
     record->was_acked = step->in_vain;
     if (step->had)
         set_known_write(stage, record, step);
-    if (step->nak || step->needless)
+    if (step->nak || step->needless || step->partial)
         record->step = make_step_back(stage, steps, step);
 }
 

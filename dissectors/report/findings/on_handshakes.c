@@ -144,7 +144,7 @@ end_of_capture_text(const smcr_finder_t *finder, uint64_t longest)
 }
 
 /* Returns why the outcome of handshakes is not known, as the rest of a sentence, if all of them
- * have the same reason: no RoCE packet after the CLC Confirm is recognized; only one direction of
+ * have the same reason: no RoCE packet after the CLC Confirm is recognised; only one direction of
  * TCP is captured; or the capture ends soon after their last packet. Else "". */
 static const char *
 cause_of_unknown(const smcr_finder_t *finder)
@@ -161,7 +161,7 @@ cause_of_unknown(const smcr_finder_t *finder)
     }
     if (are_confirmed)
         return wmem_strdup_printf(finder->scope,
-                                  "; no RoCE packet after the CLC Confirm is recognized%s",
+                                  "; no RoCE packet after the CLC Confirm is recognised%s",
                                   unnamed_text(finder));
     if (are_halves)
         return "; only one direction of TCP is captured";

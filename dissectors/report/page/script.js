@@ -364,7 +364,7 @@ const MEANINGS = {
     "Answer (s)": "How long the peer answered: from a WRITE of the writer to the peer's last WRITE before the writer's next one",
     "Nothing to write (s)": "How long the writer's program had nothing to write",
     "Setup (s)": "How long the setup of the connection took",
-    "Unknown (s)": "Time of which it is not known what happened: packets are missing",
+    "Unknown (s)": "Time of which it is not known what happened: packets are missing, or came before the capture",
     Buffer: "Size of the reader's receive buffer, bytes",
     Blocked: "How often the writer reported that it waits for space",
     "Window full": "How often data filled the receive buffer",
@@ -583,7 +583,7 @@ const pictureWidth = () => Math.max(280, Math.min(byId("page").clientWidth, 1368
 const COUNT_STEPS = [...Array(13).keys()].flatMap(power => [1, 2, 5].map(step => step * 10 ** power));
 const BYTE_STEPS = [1, 2 ** 10, 2 ** 20, 2 ** 30].flatMap(unit => [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map(step => step * unit));
 
-const byteLabel = value => ["GiB", "MiB", "KiB"].map((unit, index) => [unit, 2 ** (30 - 10 * index)]).filter(([, size]) => value && value % size === 0)
+const byteLabel = value => ["GiB", "MiB", "KiB"].map((unit, index) => [unit, 2 ** (30 - 10 * index)]).filter(([, size]) => value >= size && value % (size / 2) === 0)
     .map(([unit, size]) => `${value / size} ${unit}`)[0] || bytes(Math.round(value));
 
 const LINES = {
@@ -1054,7 +1054,7 @@ const CONNECTIONS = [
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
-    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"], ["Closed first by", "end.by", "text"],
+    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"], ["Closed first", "end.by", "text"],
 ];
 const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
 const TEXTS = new Set(["ends", "translated_client.addr", "translated_server.addr", "client.addr", "server.addr", "outcome", "close", "end.by", "fallback.reason", "tokens.client", "tokens.server"]);
@@ -1091,7 +1091,7 @@ function showConnections() {
         part.append(make("p", "", "None."));
         return;
     }
-    part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. ${pictures.connections.length ? "A row with pictures opens them. " : ""}Times count from the first frame of the capture.`));
+    part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server${report.connections.some(each => each.ends) ? ", with ↔ from the first end to the second" : ""}. ${pictures.connections.length ? "A row with pictures opens them. " : ""}Times count from the first frame of the capture.`));
     if (!place.has("first_time"))
         part.append(make("p", "faint", "Where packets are missing, bytes and times are lower bounds."));
     if (rows.rows.some(row => known(value(row, "roce_stream")) && known(value(row, "client.addr") || value(row, "server.addr"))))

@@ -415,6 +415,18 @@ smcr_record_was_needless(const smcr_record_t *record)
            record->step->fate->needless_frame;
 }
 
+/* Whether the packet may have been retransmitted without need: some of the retransmissions around
+ * it were needless, and no NAK asked for it. As smcr_record_was_needless(), this is not known in
+ * the first pass. */
+static inline bool
+smcr_record_may_be_needless(const smcr_record_t *record)
+{
+    const smcr_step_back_t *step = record->step;
+    bool is_partial = step && step->fate && step->fate->is_partial && !step->fate->needless_frame;
+
+    return record->order == SMCR_FLOW_IS_RETRANSMISSION && is_partial && !step->nak.frame;
+}
+
 /* Whether the packet is captured for the first time, and has the highest PSN of its flow so far.
  * Any other packet may be older than its place in the capture: a retransmission, or a duplicate
  * made by the network. */
