@@ -65,15 +65,16 @@ is_of_late_clc(const smcr_record_t *record, const smcr_event_t *event)
 bool
 smcr_show_event_at_once(const smcr_event_t *event)
 {
-    return event->id == SMCR_EVENT_silent || event->id == SMCR_EVENT_llc_no_request;
+    return event->id == SMCR_EVENT_silent || event->id == SMCR_EVENT_llc_no_request ||
+           event->id == SMCR_EVENT_write_no_start;
 }
 
 /* Whether the event is shown. 1. Events of the receiver's window are shown if the capture has all
  * packets of the reader. 2. An event with a deferred check is shown only in the second pass, and
- * only if later packets confirm the event. 3. Exception: "Peer silent" and a response whose request
- * is missing are also shown in the first pass, and in the second pass only if later packets confirm
- * it. 4. A breach, or a missing CLC message, is not shown if a later packet has shown that TCP and
- * RoCE have times of two clocks. */
+ * only if later packets confirm the event. 3. Exception: "Peer silent", and a response or an RDMA
+ * WRITE whose beginning is missing, are also shown in the first pass, and in the second pass only
+ * if later packets confirm it. 4. A breach, or a missing CLC message, is not shown if a later
+ * packet has shown that TCP and RoCE have times of two clocks. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {

@@ -6,6 +6,7 @@ be of a connection.
 """
 
 import json
+import random
 import sys
 
 import pcapng
@@ -188,10 +189,18 @@ def sliced(frames):
     return [pcapng.with_data(frame, pcapng.data(frame)[:128]) for frame in frames]
 
 
+def jittered(frames):
+    """Each packet comes up to a millisecond late, as from an interface with several queues."""
+    chance = random.Random(9)
+    late = [pcapng.at_time(each, pcapng.time(each) + chance.randrange(1000)) for each in frames]
+    return sorted(late, key=pcapng.time)
+
+
 # capture, how it is altered, number of connections, words of the page, words that are false
 AS_USERS_SEND_THEM = [
     ("6.1-v2-d-bulk-slow-reader", middle, 1, ["of 10.0.0.2 reads slowly"], []),
     ("6.1-v2-d-bulk-slow-reader", sliced, 2, ["of server 10.0.0.2 reads slowly"], ["broken"]),
+    ("6.1-v2-q-forty-conns", jittered, 40, ["all arrived"], ["not captured"]),
     ("6.1-v1-b-first-contact-ipv6", without_times, 1, ["No fault"], ["broken"]),
     (
         "6.1-v1-b-first-contact-ipv6",

@@ -98,6 +98,86 @@ is_of_damaged_write(const smcr_arrival_t *arrival)
     return true;
 }
 
+/* ---- requests whose first packet comes later ---- */
+
+#define STARTLESS_MOST 8 /* number of requests of a queue pair that may wait for the first packet */
+#define LATE_BY_MOST 64  /* highest number of PSNs by which a first packet may come late */
+
+/* The first packet of a request, if it has come after other packets of the request. */
+typedef struct {
+    bool has_come; /* it has come */
+    /* the step back with which its sender has retransmitted it, if the cause of the step is not
+     * SMCR_CAUSE_NONE; NULL: none */
+    const smcr_step_back_t *step;
+} late_start_t;
+
+/* Consecutive packets of a request whose first packet has not come. */
+typedef struct {
+    smcr_psn_t first; /* PSN of the first of these packets; 0: the entry is not used */
+    smcr_psn_t last;  /* PSN of the last one */
+    late_start_t *start; /* the first packet of the request */
+    const smcr_doubt_proof_t *claim; /* that it does not; shared by the events of these packets */
+} startless_t;
+
+struct smcr_startless {
+    startless_t list[STARTLESS_MOST]; /* circular list */
+    unsigned count;                   /* number of entries so far */
+};
+
+/* True if the event that a first packet is missing has to be withdrawn: the packet comes later, and
+ * is no retransmission. The cause of a step back is known late. */
+SMCR_DOUBT_CLAIM(start_has_come, const late_start_t *start,
+                 start->has_come &&
+                     !(start->step && start->step->cause != SMCR_CAUSE_NONE))
+
+/* Returns the entry for a packet of a request without its first packet: that of the packet before,
+ * or a new one. */
+static startless_t *
+startless_of(const smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+
+    if (!qp->startless)
+        qp->startless = smcr_state_alloc0(arrival->state, sizeof *qp->startless);
+    for (unsigned i = 0; i < STARTLESS_MOST; i++)
+        if (qp->startless->list[i].first && qp->startless->list[i].last + 1 == arrival->psn)
+            return &qp->startless->list[i];
+    late_start_t *start = smcr_state_alloc0(arrival->state, sizeof *start);
+    smcr_doubt_proof_t claim = {.has_come = start_has_come, .about = start};
+    startless_t *entry = &qp->startless->list[qp->startless->count++ % STARTLESS_MOST];
+    *entry = (startless_t){
+        .first = arrival->psn,
+        .start = start,
+        .claim = wmem_memdup(arrival->state->scope, &claim, sizeof claim),
+    };
+    return entry;
+}
+
+/* Reports that the first packet of the packet's request is missing. */
+static void
+report_no_start(const smcr_arrival_t *arrival)
+{
+    startless_t *entry = startless_of(arrival);
+
+    entry->last = arrival->psn;
+    smcr_event_add_claim(arrival, SMCR_EVENT_write_no_start, entry->claim);
+}
+
+/* Notes that the first packet of a request has come after other packets of it. */
+static void
+note_late_start(const smcr_arrival_t *arrival)
+{
+    struct smcr_startless *startless = arrival->qp->startless;
+
+    if (!startless || arrival->record->order != SMCR_FLOW_IS_LATE)
+        return;
+    for (unsigned i = 0; i < STARTLESS_MOST; i++) {
+        startless_t *entry = &startless->list[i];
+        if (entry->first > arrival->psn && entry->first <= arrival->psn + LATE_BY_MOST)
+            *entry->start = (late_start_t){true, arrival->record->step};
+    }
+}
+
 /* Finds the request of the WRITE packet, or begins it. NULL: the first packet of the request is
  * missing, which an event reports, or has a wrong ICRC. A packet whose request or RMB is not known,
  * or whose RMB no connection is known to use, is kept as an orphan (orphan.h). If the packet begins
@@ -108,10 +188,12 @@ find_request(const smcr_arrival_t *arrival)
     bool begun;
     smcr_write_t *write = smcr_write_find_request(arrival, &begun);
 
-    if (begun)
+    if (begun) {
+        note_late_start(arrival);
         smcr_orphan_place(arrival, write);
+    }
     if (!write && !is_of_damaged_write(arrival))
-        smcr_event_add(arrival, SMCR_EVENT_write_no_start, NULL);
+        report_no_start(arrival);
     if (!write || !write->rmb || smcr_write_has_free_rmb(write))
         smcr_orphan_add(arrival);
     return write;

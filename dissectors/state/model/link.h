@@ -112,6 +112,8 @@ typedef struct {
                                  request of several packets; 0: none so far */
     smcr_psn_t damaged_last; /* PSN of the last packet so far that continues the request of
                                 `damaged_first`; set with `damaged_first` */
+    struct smcr_startless *startless; /* packets of requests whose first packet may still come
+                                         (state/flow/place_packet.c); NULL: none so far */
     bool has_likely_owner;  /* `writes` has, or has had, a request whose connection is only likely
                                and not certain */
     wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets whose request, RMB or
