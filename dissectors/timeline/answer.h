@@ -14,20 +14,21 @@
 void smcr_timeline_prolong_answer(const smcr_timeline_step_t *step, int asker, smcr_when_t since,
                                   smcr_when_t until);
 
-/* Called at each packet of the writer `side`, and at the end of each gap: counts the time of the
- * writer's pending answer under three conditions: 1. the writer has sent a packet since the answer;
- * 2. no gap of the writer is open, since a missing packet may be a later request, which the peer's
- * WRITE answers; 3. no gap of the peer is open that began before the answer. */
+/* Counts the time of the pending answer to the writer `side` (`pending_answer`), if there is one,
+ * under three conditions: 1. the writer has sent a packet since the answer; 2. no gap of the writer
+ * is open, since a missing packet may be a later request, which the peer's WRITE answers; 3. no gap
+ * of the peer is open that began before the answer. */
 void smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side);
 
-/* Drops pending answers, since packets of the writer `side` are missing in its gap: its own, and
- * that of its peer if the gap began before the answer. */
+/* Drops pending answers, since packets of the writer `side` are missing in its gap. Two answers are
+ * dropped: 1. the answer to this writer; 2. the answer to its peer, if the gap began before this
+ * answer. */
 void smcr_timeline_drop_answers(smcr_timeline_t *timeline, int side);
 
 /* The acknowledgement of the request of the writer `asker` that its peer has not answered so far;
  * frame 0: there is no such request, or missing packets may have answered it. */
 smcr_when_t smcr_timeline_open_request(const smcr_timeline_t *timeline, int asker);
 
-/* Handles a WRITE of `side` as a possible answer: since its own last WRITE, the peer may have
- * waited for this answer. */
+/* Handles the WRITE of `side` in the packet of `step` as a possible answer to its peer. The peer
+ * may have waited for this answer since the peer's last WRITE. */
 void smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side);

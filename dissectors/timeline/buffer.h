@@ -20,8 +20,8 @@ void smcr_timeline_take_announcement(const smcr_timeline_step_t *step, int side,
                                      const smcr_record_cdc_t *view, smcr_when_t acked);
 
 /* The event that ends the wait of a writer: the earlier one of two events. 1. The writer sends
- * data, in `frame` or earlier. 2. The writer's host acknowledges the message that frees space,
- * before `frame`. Frame 0: neither event has come. */
+ * data, or reports that it is not blocked, in `frame` or earlier. 2. The writer's host acknowledges
+ * the message that frees space, before `frame`. Frame 0: neither event has come. */
 smcr_when_t smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame);
 
 /* Ends the current wait of the writer `side` for space at `end`. */

@@ -14,12 +14,13 @@ typedef enum {
     /* from the last packet of a WRITE request to the acknowledgement that covers the packet; not
      * measured for a retransmitted packet */
     SMCR_TIMELINE_ACK,
-    /* from the acknowledgement of the CDC message that fills the receive buffer to the reader's
-     * message that frees space; 0: the reader's message comes before this acknowledgement */
-    SMCR_TIMELINE_READER,
-    /* from the acknowledgement of the CDC message that fills the receive buffer to the reader's
-     * message after which half of the buffer is free; 0: the reader's message comes before this
+    /* from the acknowledgement of the CDC message with which a wait for space begins to the
+     * reader's message that frees space; 0: the reader's message comes before this
      * acknowledgement */
+    SMCR_TIMELINE_READER,
+    /* from the acknowledgement of the CDC message with which a wait for space begins to the
+     * reader's message after which half of the buffer is free; 0: the reader's message comes before
+     * this acknowledgement */
     SMCR_TIMELINE_DRAIN,
     /* from the acknowledgement of the writer's request to the first WRITE of its peer after it: the
      * time that the peer's program took to answer */
@@ -115,8 +116,8 @@ typedef struct {
      * reader's last message */
     smcr_when_t no_space_since;
     smcr_timeline_unread_t unread;     /* unread data in the reader's receive buffer */
-    /* points to the acknowledgement of a CDC message that filled the buffer; NULL: no such message,
-     * or half of the buffer is free again */
+    /* points to the acknowledgement of a CDC message with which a wait for space began; NULL: no
+     * such message, or half of the buffer has become free since */
     const smcr_ack_t *const *draining;
     uint64_t half;            /* position up to which the reader has to read until half of the
                                  buffer is free; set with `draining` */
@@ -139,8 +140,8 @@ typedef struct {
     smcr_interval_t retransmitted;
     smcr_interval_t retransmitted_unheard; /* like `retransmitted`, but only retransmissions since
                                               the peer's last captured packet */
-    uint32_t retransmitted_psn; /* PSN of the writer's last retransmission, 24 bits; set with
-                                   `retransmitted` */
+    uint32_t retransmitted_psn; /* PSN of the writer's last retransmission, 24 bits; only used if
+                                   `retransmitted` is set */
     const smcr_step_back_t *needless_step; /* last step back in which the writer retransmitted a
                                               packet that was acknowledged before; NULL: none */
     /* points to the acknowledgement of the last packet that may end a request of the writer's
@@ -206,7 +207,7 @@ typedef struct {
     uint32_t gaps[2];     /* by sender: `gap_count` of the last packet (smcr_timeline_packet_t) */
     bool is_late;         /* the connection began before the capture */
     smcr_when_t last_gap; /* last packet of the connection before which packets of either side are
-                             missing; frame 0: none */
+                             missing on the same link; frame 0: none */
     bool misses_acks;     /* acknowledgements may be missing anywhere in the capture */
 } smcr_timeline_t;
 
@@ -228,11 +229,12 @@ void smcr_timeline_flip(smcr_timeline_t *timeline);
 void smcr_timeline_add(const smcr_timeline_step_t *step, int side, smcr_interval_kind_t kind,
                        smcr_when_t begin, smcr_when_t end);
 
-/* Whether the capture has an acknowledgement of any packet that the writer `side` has sent on the
- * connection's link. True also if the connection has had no packet. If the result is false, all
- * acknowledgements may be missing: a capture filter has left them out. Then it is not known when
- * packets arrived, nor which of them the receiver had when they were retransmitted. True also for a
- * connection that the tap of a host shows: it has no acknowledgements, so none is missing. */
+/* Whether the capture has an acknowledgement of any packet that the writer `side` has sent. True
+ * also in two cases: 1. the connection has had no packet; 2. the tap of a host shows the
+ * connection, which then has no acknowledgements, so that none is missing. If the result is false,
+ * all acknowledgements may be missing: for example, a capture filter has left them out. Then it is
+ * not known when packets arrived, nor which of them the receiver had when they were
+ * retransmitted. */
 bool smcr_timeline_hears_acks(const smcr_timeline_t *timeline, int side);
 
 /* The acknowledgement `*acked`, if it came before `frame`; NULL: there is none before `frame`. */

@@ -20,8 +20,8 @@ typedef struct {
 /* Reasons to doubt the whole division of a connection's time. */
 typedef enum {
     SMCR_TIMELINE_NO_DOUBT, /* no reason to doubt: the division counts as it is */
-    /* Packets may be missing anywhere. Only SMCR_INTERVAL_IS_FULL_READER counts, since captured
-     * packets prove it. All other time is unknown. */
+    /* Packets may be missing anywhere, or may not be recognised. Only SMCR_INTERVAL_IS_FULL_READER
+     * counts, since captured packets prove it. All other time is unknown. */
     SMCR_TIMELINE_MISSES_MORE,
     /* The capture is out of order: all time is unknown. */
     SMCR_TIMELINE_IN_DISORDER,
@@ -40,9 +40,9 @@ typedef struct {
     /* with `last`: last captured packet of the link before the first packet of the sender that may
      * be missing; frame 0: not known */
     smcr_when_t since[2];
-    smcr_when_t heard[2]; /* by sender: last packet of the sender's host on any link of the link
-                             group: its program may have read later, and the host could not report
-                             it; frame 0: not known */
+    smcr_when_t heard[2]; /* by sender: last packet of the sender's host on the links of the link
+                             group that are not deleted; frame 0: not known. Afterwards the sender's
+                             program may have read data, and its host could not report this */
 } smcr_timeline_missing_t;
 
 /* What smcr_timeline_divide() needs to know of one direction, to divide its time. */

@@ -5,8 +5,10 @@
 
 #include "in_flight.h"
 
-/* Acknowledgements come in order, so the search for an acknowledged packet ends after this number
- * of packets in flight that are not acknowledged. */
+/* The search for an acknowledged packet ends after this number of packets in flight without an
+ * acknowledgement. Acknowledgements come in order, so later packets probably have none either. Two
+ * kinds of packets are not counted: 1. a packet after a sequence gap; 2. a packet whose `acked` is
+ * NULL. */
 #define LOOKED_AT 64
 
 /* `end` points to the last `next`, so packets stay in the order of sending. */
@@ -38,8 +40,8 @@ smcr_timeline_remove_sent(const smcr_timeline_step_t *step, smcr_timeline_writer
     wmem_free(step->scope, gone);
 }
 
-/* After LOOKED_AT packets whose acknowledgement came later, none of the rest is expected to be
- * earlier. */
+/* After LOOKED_AT packets without an acknowledgement before `frame`, no later packet is expected to
+ * have one. */
 const smcr_timeline_sent_t *
 smcr_timeline_find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
 {

@@ -10,8 +10,9 @@
 /* Kinds of intervals. Each interval belongs to one direction of a connection. The writer sends data
  * in this direction, and the reader, its peer, receives the data. */
 typedef enum {
-    /* The writer may wait for an answer: from its RDMA WRITE to a later RDMA WRITE of its peer. The
-     * writer sends nothing in between. */
+    /* The writer may wait for an answer: from its RDMA WRITE to a later RDMA WRITE of its peer, or
+     * to a packet of the peer after missing or retransmitted ones. The writer sends no WRITE in
+     * between. */
     SMCR_INTERVAL_ANSWER,
     /* Like SMCR_INTERVAL_ANSWER, but it is not known whether the peer's RDMA WRITE follows: at the
      * end of the divided time packets of the peer may be missing. */
@@ -28,7 +29,7 @@ typedef enum {
     SMCR_INTERVAL_TRANSFER_IN_DOUBT,
     /* The writer waits for space. Begin: its CDC message that fills the receive buffer or sets
      * writer blocked. End: the acknowledgement of the reader's update, or the packet with which the
-     * writer sends new data. */
+     * writer sends new data or reports that it is not blocked. */
     SMCR_INTERVAL_FULL,
     /* The writer may not wait for space any more. There are two cases: 1. The reader has freed
      * space during a wait of the kind SMCR_INTERVAL_FULL, and then packets of the writer are
@@ -76,8 +77,8 @@ typedef enum {
     SMCR_INTERVAL_IS_TRANSFER, /* data are under way to the reader */
     SMCR_INTERVAL_IS_NEEDLESS, /* data are under way to the reader, and are retransmitted without
                                   need meanwhile */
-    /* data are under way to the reader; only if acknowledgements are missing, they may have arrived
-     * earlier */
+    /* data are under way to the reader. Exception: if acknowledgements are missing, the data may
+     * have arrived before this moment */
     SMCR_INTERVAL_IS_MAYBE_TRANSFER,
     /* the writer waits for space, and no unread data lie at the reader: the data, or the reader's
      * update, have not arrived yet */

@@ -167,7 +167,7 @@ smcr_timeline_knows_arrival(const smcr_timeline_t *timeline, int side)
     return !timeline->is_late || writer->has_acks || writer->was_read;
 }
 
-/* Called when the reader has reported to have read all: nothing is under way any more. */
+/* All data has arrived, so no packet in flight is under way any more. */
 void
 smcr_timeline_take_all_read(const smcr_timeline_step_t *step, int side)
 {

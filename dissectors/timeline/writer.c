@@ -424,8 +424,8 @@ is_known_to_receiver(const smcr_record_t *record)
             record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT);
 }
 
-/* Takes in what the packet of `step` carries. A WRITE with immediate data stands for a CDC message,
- * too: its data come first. */
+/* Takes in what the packet of `step` carries. A WRITE with immediate data has data and, in the
+ * immediate data, a CDC message: the data come first. */
 static void
 take_contents(const smcr_timeline_step_t *step)
 {

@@ -277,8 +277,9 @@ struct smcr_conn {
                                    counts. NULL: this object counts */
     const smcr_conn_t *merged_half; /* last object of which a direction was joined into this one
                                        (its `merged_into` is this one); NULL: none */
-    /* of a connection of which only one direction is known: the only known opposite direction whose
-     * cursors fit the cursors of its messages, as those of one connection do; NULL: none so far */
+    /* of a connection of which only one direction is known: the opposite direction, known as
+     * another connection, that the cursors of its last fitting messages have selected (fits_often()
+     * in cdc_conn.c); NULL: none so far */
     const smcr_conn_t *fitting_half;
     smcr_cursor_t fitting_cursor; /* consumer cursor of the last message that `fitting_half` fits */
     uint32_t fitting_count;       /* number of different consumer cursors that `fitting_half`
