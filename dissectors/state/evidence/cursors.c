@@ -102,8 +102,8 @@ may_miss_elsewhere(const succession_t *message)
     return message->last->qp != qp ? sender->moved_frame : 0;
 }
 
-/* The member `gap` of the succession, whose other members up to `step` are set. The frame of the
- * message itself: a missing message may have come at any time before it. */
+/* The member `gap` of the succession, whose other members up to `step` are set. Returns the frame
+ * of the message itself if a missing message may have come at any time before this one. */
 static uint32_t
 gap_of(const succession_t *message)
 {

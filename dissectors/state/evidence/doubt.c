@@ -212,7 +212,8 @@ smcr_doubt_place(const smcr_arrival_t *arrival)
 
 /* Copies the claim into memory that lives as long as the capture file. `points`: number of entries
  * that are allocated for the claim's `points`, if there is no doubt. Returns NULL if the claim is
- * not needed: `doubt` excludes a report, or the claim adds no condition to it. */
+ * not needed. This is so if there is a doubt of another kind than SMCR_DOUBT_ABSENT, or a doubt and
+ * no function `has_come`. */
 static smcr_doubt_proof_t *
 keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t claim,
            unsigned points)
