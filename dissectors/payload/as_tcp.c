@@ -376,7 +376,7 @@ smcr_payload_dissect_fresh(const smcr_payload_target_t *target, const smcr_paylo
  * the packet, and the connection of the packet is known. False for a packet after a gap, because
  * the receiver may discard the packet, and dissectors need the bytes in order. If the connection
  * became known in a later frame, that frame passes the bytes to dissectors, so the result is false,
- * too; but a connection that has its name from a host's report counts as known. */
+ * too; but a connection that has its addresses and ports from a host's report counts as known. */
 static bool
 is_taken_in(const smcr_record_t *record)
 {
@@ -408,7 +408,7 @@ ends_dissected_stream(const smcr_record_cdc_t *cdc)
            smcr_preferences.desegment;
 }
 
-/* Only a stream of which dissectors have got bytes can have kept data. */
+/* Dissectors can have kept data only of a stream of which they have got bytes. */
 void
 smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *message)
 {

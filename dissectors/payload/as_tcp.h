@@ -18,7 +18,7 @@ void smcr_payload_dissect_fresh(const smcr_payload_target_t *target,
 bool smcr_payload_is_belated(const packet_info *pinfo, const smcr_record_t *record);
 
 /* Whether dissectors get bytes of the packet. If so, finds the new bytes. Before, the first pass
- * gives the bytes their position in the order of arrival, if their TCP connection is not captured:
+ * gives the bytes their position in the order of arrival, if their TCP connection is not known:
  * smcr_payload_is_arrival_ordered(). */
 bool smcr_payload_is_for_dissectors(tvbuff_t *data, const packet_info *pinfo,
                                     const smcr_record_t *record, smcr_payload_fresh_t *fresh);

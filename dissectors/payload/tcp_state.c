@@ -87,8 +87,8 @@ offer_dissectors_of_ports(void)
     g_ptr_array_free(dissectors, TRUE);
 }
 
-/* Called by Wireshark before the frames of a file are dissected for the first time: the trees of
- * the earlier file are freed. */
+/* Called by Wireshark before a first pass begins: trees that an earlier first pass has made are
+ * freed with its file scope. */
 static void
 forget_spares(void)
 {

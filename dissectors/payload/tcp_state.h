@@ -22,8 +22,8 @@ struct smcr_payload_flow {
                             bytes come in the stream after the bytes of this frame, and are shown in
                             this frame; NULL: none */
     uint16_t flags;        /* the member `flags` of Wireshark's tcp_flow_t */
-    /* Stream position of the first byte that dissectors got only in a later pass. Reason: a host
-     * reported over netlink, after the byte, to which connection the byte belongs. */
+    /* Stream position of the first byte that dissectors got only in a later pass, since the byte is
+     * belated (smcr_payload_is_belated()). */
     uint64_t belated_begin;
     uint64_t belated_end; /* stream position after the last byte that dissectors got only in a later
                              pass; equal to `belated_begin`: there is no such byte */

@@ -11,8 +11,8 @@
 
 #define HALVES_MAX 256 /* maximum number of connections in `one_direction_conns` of a link group */
 
-/* How often a direction alone has to fit the cursors of messages whose token does not show that
- * both are one connection. */
+/* For how many messages in a row the same other direction alone has to fit the cursors, until both
+ * directions count as one connection though their tokens do not show this. */
 #define MATCHES_ENOUGH 4
 
 /* How many different consumer cursors of a direction have to follow the producer cursor of the
@@ -182,10 +182,11 @@ count_fitting(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
 
 /* Counts that `half` alone fits the cursors of a message of `conn`. Returns whether this has
  * happened MATCHES_ENOUGH times in a row, each time with another consumer cursor than the time
- * before: then both are one connection, whatever their tokens. The data of each new cursor were
- * written in the capture, so the right direction is known, and would fit as well as a wrong one.
- * The result is false in two cases: 1. CLC has shown a difference of tokens, so the tokens decide;
- * 2. known directions were forgotten, and the right one may be one of them. */
+ * before: then both are one connection, whatever their tokens. The data up to each new cursor were
+ * announced within the capture. So the right direction is among the known ones, and would fit in
+ * addition to a wrong one. The result is false in two cases: 1. CLC has shown a difference of
+ * tokens, so the tokens decide; 2. known directions were forgotten, and the right one may be one of
+ * them. */
 static bool
 fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
 {
@@ -367,7 +368,7 @@ add_midstream_event(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
  * order:
  *
  * 1. A host has reported a socket to which the message belongs: the result is the connection of
- *    this socket, or a new one that gets the socket's name.
+ *    this socket, or a new one that gets addresses and ports of the socket.
  * 2. The cursors show that the message belongs to the other direction of a known connection.
  * 3. Otherwise the connection is new. */
 static smcr_conn_t *

@@ -15,8 +15,8 @@ void smcr_state_early_judge(const smcr_conn_t *conn, smcr_link_t *link, uint8_t 
                             uint64_t time);
 
 /* Called when CONFIRM LINK has come on the link, so that its setup begins only now. If it is the
- * first link of its group, and a CLC message has named the link before (`clocks_differ`), this
- * proves that clocks differ. */
+ * first link of its group, and a CLC message of a later contact has come before (`clocks_differ`),
+ * this proves that clocks differ. Otherwise nothing changes. */
 void smcr_state_early_begin(const smcr_arrival_t *arrival, smcr_link_t *link);
 
 /* Reports once for the link group that its clocks differ (`clocks_proven`), with the message that

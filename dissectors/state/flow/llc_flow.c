@@ -422,8 +422,8 @@ take_in_add_link(const smcr_exchange_message_t *message)
         return;
     if (!message->rejects)
         smcr_lgr_set_server(message->lgr, server);
-    if (message->lgr->server == !server) /* the sender is the client, and only servers offer
-                                            links */
+    if (message->lgr->server == !server) /* the known roles are the other way round, and only
+                                            servers offer links */
         return;
     take_in_offer(message, add);
 }

@@ -147,7 +147,7 @@ take_in_credits(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         smcr_state_credits_add(arrival, cdc->credits);
 }
 
-/* A truncated message is passed over: its cursors are not known. */
+/* The content of a truncated message counts as missing: its cursors are not known. */
 void
 smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

@@ -7,27 +7,29 @@
 
 #include "state/model/record.h"
 
-/* Learns a response, ACK or NAK, to requests of `requests`; NULL: the requests are not known.
- * Returns the requests that the response acknowledges, refuses and completes, and writes them into
- * the record. Adds an event for a NAK or RNR NAK. Has to be called before smcr_outcome_judge().
- * (InfiniBand Architecture Specification, volume 1, 9.7.5) */
+/* Learns a response: an ACK, a NAK, or the data of an RDMA READ. `requests`: traffic in the
+ * opposite direction, which has the answered requests; NULL: not known. Returns the requests that
+ * the response acknowledges, refuses and completes, and writes them into the record. Adds an event
+ * for a NAK or RNR NAK. Has to be called before smcr_outcome_judge(). (InfiniBand Architecture
+ * Specification, volume 1, 9.7.5) */
 smcr_traffic_answer_t smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests);
 
-/* Judges a request or response of `traffic`. `reverse`: what the peer receives; NULL: not known.
- * Returns the verdict: the order of the packet, and what its receiver does with the packet. Writes
- * the verdict into the record, and into `psn`, `first_sent`, `replaces_corrupt` and `refused_frame`
- * of the arrival. Adds events for a duplicate made by the network, and for missing packets. */
+/* Judges a request or response of `traffic`. `reverse`: the traffic in the opposite direction;
+ * NULL: not known. Returns the verdict: the order of the packet, and what its receiver does with
+ * the packet. Writes the verdict into the record, and into `psn`, `first_sent`, `replaces_corrupt`
+ * and `refused_frame` of the arrival. Adds events for a duplicate made by the network, and for
+ * missing packets. */
 smcr_flow_verdict_t smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                                        smcr_traffic_t *reverse);
 
-/* Learns a congestion notification packet (CNP) of `traffic`. `reverse`: what the peer receives;
- * NULL: not known. Writes into the record which marks the CNP answers. */
+/* Learns a congestion notification packet (CNP) of `traffic`. `reverse`: the traffic in the
+ * opposite direction; NULL: not known. Writes into the record which marks the CNP answers. */
 void smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                       smcr_traffic_t *reverse);
 
 /* Learns the congestion mark of a packet that is no congestion notification: if the packet has the
- * mark CE (smcr_ib_has_mark()), writes the mark into the record. `reverse`: what the peer receives;
- * NULL: not known. */
+ * mark CE (smcr_ib_has_mark()), writes the mark into the record. `traffic`, `reverse`: as for
+ * smcr_outcome_cnp(). */
 void smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                         smcr_traffic_t *reverse);
 

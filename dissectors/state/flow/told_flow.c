@@ -58,7 +58,7 @@ keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint6
     return socket;
 }
 
-/* Whether the connection has the name of a socket and has not closed. */
+/* Whether the connection has its addresses and ports from a report, and has not closed. */
 static bool
 is_named_and_open(const smcr_conn_t *conn)
 {
@@ -67,8 +67,8 @@ is_named_and_open(const smcr_conn_t *conn)
 
 /* Takes in a report of a socket that uses SMC-R, and so has a token. If addresses, ports, role or
  * sizes contradict the connection with this token, the report is not used. If the cursors agree
- * nevertheless, the earlier report that has named this connection may be the wrong one, so that
- * report is not used either. */
+ * nevertheless, the earlier report that has given this connection its addresses and ports may be
+ * the wrong one, so the earlier report is not used either. */
 static void
 take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
@@ -296,7 +296,8 @@ socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
 /* Whether a message to `qp` can belong to `socket`, whose host is the sender. If the socket has a
  * connection, the connection must be in the group of `qp`, and must not have a token for the side
- * of `qp` yet. Otherwise the reported role must fit. `side`: side of the sender. */
+ * of `qp` yet. Otherwise the side may have the reported role, as far as is known. `side`: side of
+ * the sender. */
 static bool
 may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
 {
@@ -380,8 +381,8 @@ smcr_state_report_fallback(smcr_conn_t *conn, smcr_conn_t *known)
 }
 
 /* Whether the line `told` of a smcss file is from the host that receives the message, at `qp`. If
- * the connection has a name and the roles are known, the role in the line decides; otherwise the
- * GID in the line decides. */
+ * the connection has its addresses and ports from a report, and the roles are known, the role in
+ * the line decides; otherwise the GID in the line decides. */
 static bool
 is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, const smcr_qp_t *qp)
 {
@@ -421,8 +422,8 @@ mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
 /* Called after a CDC message of the connection. Compares the connection with `socket`, a line of a
  * smcss file that has the token of the connection. A file has no time, so its cursors do not prove
  * the connection. The token proves the connection under two conditions: 1. no other connection has
- * this token; 2. nothing contradicts the line or its mirror. Then the connection gets the name of
- * the socket. */
+ * this token; 2. nothing contradicts the line or its mirror. Then the connection gets the addresses
+ * and ports of the socket. */
 static void
 compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn)
 {

@@ -453,7 +453,7 @@ continues_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_
     return sender && is_sending(conn, sender) && smcr_conn_side_seq_step(sender, cdc->seq) == 1;
 }
 
-/* Whether the capture has no CLC and no earlier CDC message of the connection. */
+/* Whether the capture has no Accept, no Confirm and no earlier CDC message of the connection. */
 static bool
 is_unknown_conn(const smcr_conn_t *conn)
 {
@@ -463,8 +463,8 @@ is_unknown_conn(const smcr_conn_t *conn)
     return !has_clc && !has_cdc;
 }
 
-/* Whether the message is the first captured sign of its connection: no earlier CLC or CDC message
- * of it is captured, so the state made the connection for this message. */
+/* Whether the message is the first captured sign of its connection: no Accept, Confirm or earlier
+ * CDC message of it is captured, so the state made the connection for this message. */
 static bool
 is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {

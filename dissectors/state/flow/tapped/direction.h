@@ -27,7 +27,8 @@ typedef struct {
 
 /* A packet with data that has a place in the stream. */
 typedef struct {
-    uint64_t position;  /* assumed position of its first byte in the stream */
+    uint64_t position;  /* position of its first byte in the stream: assumed, until a message shows
+                           the right one */
     uint64_t same_at;   /* set with `is_same`: position of the earlier packet with the same bytes */
     uint64_t time;      /* time of the packet, nanoseconds since the epoch */
     uint32_t frame;     /* frame of the packet */
@@ -78,8 +79,9 @@ typedef struct {
                                come */
     bool lacks_cons;        /* the position of the consumer cursor `cons` is not known */
     bool has_left;          /* the batch begins with data that the last message has not announced */
-    bool lacks_message;     /* the peer has read more than the captured messages have announced: a
-                               message is missing */
+    bool lacks_message;     /* a message of the peer shows that a message of this direction is
+                               missing, or comes later (note_missing_of_peer()); false again with
+                               the next message of this direction */
 
     /* ---- copies, if both ends are on one host (host_copies.c) ---- */
     wmem_array_t *awaited_bytes;    /* data of which the copy has not come; NULL: none so far */

@@ -241,8 +241,9 @@ place_data(const smcr_tapped_packet_t *packet, uint32_t length,
 }
 
 /* Whether the data comes too late. Two conditions: 1. the last message of its sender has reported
- * the end of the stream or of the connection; 2. messages have announced at least as many bytes
- * that have not come. If so, sets `*notice`, and the capture counts as out of order from now on. */
+ * the end of the stream or of the connection; 2. messages have announced at least as many bytes as
+ * the data has, and these bytes have not come (`owed`). If so, sets `*notice`, and the capture
+ * counts as out of order from now on. */
 static bool
 is_too_late(smcr_state_t *state, smcr_tapped_direction_t *direction, smcr_tapped_data_t data,
             smcr_tapped_notice_t *notice)

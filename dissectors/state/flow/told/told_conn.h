@@ -70,8 +70,8 @@ void smcr_state_told_disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *so
                                 const char *text);
 
 /* Compares the cursors of a socket and of a connection whose known addresses, ports and roles
- * agree. `side`: side of the socket's host. If the cursors agree, the connection gets the name of
- * the socket. If no later message can make them agree, the report is not used. Otherwise nothing
- * happens, and the next message decides. */
+ * agree. `side`: side of the socket's host. If the cursors agree, the connection gets the addresses
+ * and ports of the socket (smcr_state_told_name()). If no later message can make them agree, the
+ * report is not used. Otherwise nothing happens, and the next message decides. */
 void smcr_state_told_judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket,
                                    smcr_conn_t *conn, int side);

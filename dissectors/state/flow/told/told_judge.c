@@ -155,8 +155,7 @@ can_have_read(uint32_t size, smcr_cursor_t cons, smcr_cursor_t prod)
     return unread >= 0 && unread <= size;
 }
 
-/* The consumer cursor of each reader must fit the producer cursor of its writer: a single one may
- * fit by chance. */
+/* The cursors of both directions are compared: those of one direction may agree by chance. */
 bool
 smcr_state_told_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
                                const smcr_told_socket_t *told)

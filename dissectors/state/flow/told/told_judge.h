@@ -40,7 +40,8 @@ bool smcr_state_told_is_like(const smcr_told_socket_t *told, const smcr_conn_t *
 
 /* Whether two connection objects, of which only one direction is known, can be the two directions
  * of one connection. `one`: has the direction to `side`. `other`: has the direction from `side`.
- * Both objects must be in one link group, neither may know the token of the opposite direction, and
- * each reader's consumer cursor must fit the writer's producer cursor. */
+ * Four conditions: 1. both objects are in one link group; 2. neither knows the token of the
+ * opposite direction; 3. no reader has read more bytes than its writer has announced, by their last
+ * cursors; 4. the unread bytes have room in the reported elements. */
 bool smcr_state_told_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
                                     const smcr_told_socket_t *told);

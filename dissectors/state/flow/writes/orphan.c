@@ -53,8 +53,8 @@ get_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp;
 }
 
-/* A number that stands for a queue pair in `full_unknown_qps`; never 0. `address`: IPv4 address, or
- * GID of the device, of `length` bytes. An IPv4 address and its mapped GID have the same number.
+/* The number by which `full_unknown_qps` has a queue pair; never 0. `address`: IPv4 address, or GID
+ * of the device, of `length` bytes. An IPv4 address and its mapped GID have the same number.
  * Numbers of two IPv6 hosts are equal by chance only: the first bytes of a GID count, too, as a
  * hash. `qpn`: number of the queue pair. */
 static uint64_t

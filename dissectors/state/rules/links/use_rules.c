@@ -70,8 +70,8 @@ check_rejected(const smcr_arrival_t *arrival)
 
 /* A Decline ends the link group that its first contact has begun (R-3.5.1.6.4-2). A request on a
  * link of the group breaks the rule if the group's only connection was declined more than a second
- * before. The second covers the reactions of both hosts, and the difference of clocks if TCP and
- * RoCE are captured at two places. A group with a second connection was not ended by the
+ * before. This time is enough for the reactions of both hosts, and for the difference of clocks if
+ * TCP and RoCE are captured at two places. A group with another connection was not ended by the
  * Decline. */
 static void
 check_declined(const smcr_arrival_t *arrival)
@@ -368,7 +368,7 @@ SMCR_RULES_LLC(note_second)
 
 /* ---- reasons of DELETE LINK ---- */
 
-/* The reason in DELETE LINK must fit its sender, and must fit a request or a response (R-A.3.4-3,
+/* Some reasons in DELETE LINK are only for a response, and some only for the server (R-A.3.4-3,
  * R-3.5.5.1.4-1). There are two breaches: 1. A request has the reason that the link or group is not
  * known, which is for responses. 2. A client's request for one link has the reason that no program
  * uses the link, which only a server decides. For the whole group a client may give this reason. A
