@@ -171,7 +171,8 @@ void smcr_policy_note_answer(const packet_info *pinfo, const smcr_record_t *reco
 bool smcr_policy_has_dissector(const packet_info *pinfo, const smcr_conn_t *conn,
                                const smcr_handshake_ends_t *ends);
 
-/* Returns the dissector that TCP calls for this port; NULL: none, or the port is 0, not known. */
+/* Returns the dissector that TCP calls for this port, in host byte order; NULL: none, or the port
+ * is 0, not known. */
 dissector_handle_t smcr_policy_dissector_of_port(uint16_t port);
 
 /* Looks up Wireshark's table of TCP ports, and the tap of Export PDUs, on which the decision

@@ -99,9 +99,9 @@ has_initial_psn(const smcr_flow_t *flow, const smcr_clc_t *clc)
            (flow->first & SMCR_PSN_MASK) == clc->u.accept.psn;
 }
 
-/* Whether WRITEs with the RKey in the Accept, and a CDC message with its token, have come to the
- * queue pair, and are of one connection. Both numbers together name the connection of the
- * Accept. */
+/* Whether WRITEs with the RKey in the Accept or Confirm `accept`, and a CDC message with its token,
+ * have come to the queue pair, and are of one connection. Both numbers together name the connection
+ * of `accept`. */
 static bool
 has_early_conn(const smcr_arrival_t *arrival, smcr_qp_t *qp, const smcr_clc_accept_t *accept)
 {

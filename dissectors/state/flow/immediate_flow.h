@@ -13,7 +13,8 @@
 typedef struct {
     uint32_t data;         /* the immediate data, in host byte order */
     smcr_conn_t *conn;     /* connection that the immediate data name; NULL: there is no message */
-    smcr_psn_t first_psn;  /* PSN of the first packet of the WRITE */
+    smcr_psn_t first_psn;  /* PSN of the first packet of the WRITE, without wrap; if this packet is
+                              not known, of the packet with the immediate data */
     uint32_t written;      /* bytes of the whole WRITE; SMCR_RECORD_NOT_KNOWN: not known */
 } smcr_state_immediate_t;
 

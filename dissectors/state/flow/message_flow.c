@@ -50,10 +50,10 @@ was_received(const smcr_arrival_t *arrival)
 
 /* Notes the frame of a DELETE LINK whose content the state does not take in now: the message is
  * truncated by snaplen, comes after a PSN gap, or is captured out of order. Such a message may end
- * any link of its group. If the capture may miss links of the group, they may be listed in another
- * group that began before the capture, since the two objects may be one group. Otherwise the
- * message is about no other group, and the links of its own group count as uncertain because the
- * message counts as missing. */
+ * any link of its group. The links of its group count as uncertain in any case, because the message
+ * counts as missing. But if the capture may miss links of the group, they may be listed in another
+ * group that began before the capture, since the two objects may be one group. Only then the frame
+ * is noted. */
 static void
 note_unread_deletion(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {

@@ -34,8 +34,8 @@
 /* ---- judge: what happened to a packet ---- */
 
 /* Reports that the peer has stopped answering, so the bytes on their way to the peer may be lost.
- * The event is added to the arriving retransmission. A second pass does not show the event if the
- * peer has sent a packet later. */
+ * The event is added to the arriving retransmission. A second pass does not show the event if later
+ * packets show that the peer still sends (smcr_doubt_heard()). */
 static void
 report_silence(const smcr_arrival_t *arrival)
 {
@@ -358,7 +358,8 @@ is_of_link(smcr_arrival_t *arrival, smcr_qp_t *qp)
 }
 
 /* Finds the known SMC-R queue pair with the number and the GID of the packet's receiver; NULL:
- * there is none. A second call for the same packet looks it up once more, since the message of the
+ * there is none, or the packet is neither of the reliable connection service nor a congestion
+ * notification. A second call for the same packet looks it up once more, since the message of the
  * packet may have changed what is known. */
 static smcr_qp_t *
 find_receiver(smcr_arrival_t *arrival)
@@ -401,7 +402,7 @@ smcr_state_packet_is_doubtful(const smcr_state_t *state, const smcr_ib_headers_t
     return roce->has_reth && !smcr_write_fits(state, receiver, roce);
 }
 
-/* Whether the queue pair carries SMC-R is decided before anything else changes. Of a packet with a
+/* Whether the packet is of a known link is decided before the record changes. Of a packet with a
  * wrong ICRC, only the PSN counts. */
 bool
 smcr_state_packet(smcr_arrival_t *arrival)

@@ -59,9 +59,10 @@ void smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *c
                               bool by_sender, bool by_reader);
 
 /* Whether the packet of a CDC message belongs to a known link, though its PSN is far from the
- * highest PSN of the flow: many packets in between are missing in the capture. This is so if
- * `token`, the alert token of the message, names a connection of the link group that the sender has
- * not closed. Sets `arrival->goes_on`, by which smcr_state_packet() accepts the packet. */
+ * highest PSN of the flow: many packets in between are missing in the capture. This is so if the
+ * link may still be in use, and `token`, the alert token of the message in host byte order, names a
+ * connection of the link group that the sender has not closed. Sets `arrival->goes_on`, by which
+ * smcr_state_packet() accepts the packet. */
 bool smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token);
 
 /* Whether a packet of a known link may be damaged: it is none of the packets that SMC-R sends while

@@ -179,9 +179,9 @@ note_late_start(const smcr_arrival_t *arrival)
 }
 
 /* Finds the request of the WRITE packet, or begins it. NULL: the first packet of the request is
- * missing, which an event reports, or has a wrong ICRC. A packet whose request or RMB is not known,
- * or whose RMB no connection is known to use, is kept as an orphan (orphan.h). If the packet begins
- * a new request, orphans that belong to this request get their places. */
+ * missing or came too long ago, which an event reports, or has a wrong ICRC. A packet whose request
+ * or RMB is not known, or whose RMB no connection is known to use, is kept as an orphan (orphan.h).
+ * If the packet begins a new request, orphans that belong to this request get their places. */
 static smcr_write_t *
 find_request(const smcr_arrival_t *arrival)
 {

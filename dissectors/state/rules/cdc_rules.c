@@ -573,8 +573,8 @@ SMCR_RULES_CDC(check_flags)
                                   message->sender->last_cdc_frame);
 }
 
-/* The connection that uses the RMB element of `side` after `conn`, if the peer of `side` has sent a
- * CDC message on that connection. NULL: there is no such connection. */
+/* The connection that uses the RMB element of `side` after `conn`, if both sides have agreed on it
+ * and the peer of `side` has sent a CDC message on it. NULL: there is no such connection. */
 static const smcr_conn_t *
 find_next_user(const smcr_conn_t *conn, int side)
 {

@@ -37,7 +37,7 @@ typedef struct {
  * link of the connection. */
 typedef struct {
     uint32_t qpn;        /* number of the queue pair that receives the part */
-    uint32_t psn;        /* PSN of the part */
+    uint32_t psn;        /* PSN of the part, 24 bits */
     uint64_t address;    /* address in the RMB; only of data */
     uint32_t length;     /* number of bytes; only of data */
 } smcr_tapped_part_t;

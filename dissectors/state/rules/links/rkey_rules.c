@@ -167,8 +167,8 @@ check_change(const smcr_exchange_message_t *message)
                                   "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
 }
 
-/* Remembers the time of a positive response to CONFIRM RKEY, if a CLC message has named the RMB
- * before the response (rmb_rules.c). */
+/* Remembers the time of the first positive response to CONFIRM RKEY, if a CLC message has named the
+ * RMB before the response (rmb_rules.c), or the peer has refused the RMB before. */
 static void
 note_agreed(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
 {
