@@ -114,15 +114,16 @@ typedef struct {
     uint32_t came_in_gaps; /* number of PSNs in `gaps` that have come all the same: they lie between
                               two ranges that became one, or came later into a range that could not
                               be split */
-    /* PSNs that were missing for some time: a late packet filled the gap, or the sequence number of
-     * a CDC message on another link shows that a packet of this flow is missing in the capture.
-     * `frame_before` and `frame_after` are the frames between which these PSNs were missing. */
+    /* PSNs that were missing between the frames `frame_before` and `frame_after`. There are three
+     * cases: a late packet filled the gap; the sequence number of a CDC message on another link
+     * shows that a packet of this flow is missing in the capture; or a message that a tap has
+     * copied shows that an earlier one may be missing. */
     smcr_ranges_t filled_gaps;
     smcr_ranges_t lost_later; /* ranges of frame numbers: in each range, a captured packet of the
                                  flow may have been lost between the capture point and the
                                  receiver */
-    smcr_psn_t corrupt_from; /* First PSN of a run of requests with wrong ICRCs, since the last
-                                request with a right ICRC; 0: the last request has a right ICRC */
+    smcr_psn_t corrupt_from; /* lowest PSN from which on, up to `highest`, all requests so far have
+                                had wrong ICRCs; 0: there is none */
     smcr_seen_t psn_history; /* the history of the flow's PSNs (seen.h) */
     smcr_steps_t steps;          /* the steps back of the flow (step_back.h) */
     smcr_flow_repeats_t repeats; /* retransmissions that the receiver has not answered */

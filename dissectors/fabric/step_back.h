@@ -23,9 +23,9 @@ typedef enum smcr_cause smcr_step_cause_t;
  * this object if retransmissions of one step came before those of the step before it were answered
  * (smcr_flow_repeats_t). */
 typedef struct {
-    uint32_t needless_frame; /* frame of the acknowledgement that proves this; 0: not proven so
-                                far */
-    bool is_doubtful;        /* this can no longer be proven */
+    uint32_t needless_frame; /* frame of the acknowledgement that proves that the receiver had all
+                                of them, so that they were needless; 0: not proven so far */
+    bool is_doubtful;        /* it can no longer be proven that the receiver had all of them */
     bool is_partial;         /* the receiver has answered a retransmission when it already had all
                                 PSNs that had been sent by then: this one was needless */
 } smcr_step_fate_t;

@@ -27,9 +27,10 @@ void smcr_handshake_handoff(void);
 
 /* Registers the wrapper that is called instead of TCP's dissector; called once, when protocols
  * register. In an open file, the wrapper is active from the first TCP connection on that shows a
- * sign of SMC: the option, a CLC message, a report of a host. If the file has several capture
- * points, it is active from the first RoCE packet on, too; if all of TCP is compared at them
- * (smcr_capture_compares_all_tcp()), from the first frame on. It has to call
+ * sign of SMC: the option, a CLC message, a report of a host, data copied by a tap in a kernel. It
+ * is active, too, from the first damaged segment of such a handshake on. If the file has several
+ * capture points, it is active from the first RoCE packet on, too; if all of TCP is compared at
+ * them (smcr_capture_compares_all_tcp()), from the first frame on. It has to call
  * smcr_handshake_original(). */
 void smcr_handshake_wrap(dissector_t wrapper);
 

@@ -103,12 +103,12 @@ bool smcr_udp_ports_hides(smcr_host_bytes_t captured, uint32_t reported);
  * ports. */
 bool smcr_udp_ports_is_other(const packet_info *pinfo, uint16_t source, uint16_t destination);
 
-/* From the first sign of SMC on, datagrams that begin with the four bytes `magic`, in network
- * order, are passed to `to`, even if their ports belong to other protocols. Called once, after all
- * protocols have registered. */
+/* While the wrapper is in the place of UDP's dissector (smcr_udp_ports_watch()), datagrams that
+ * begin with the four bytes `magic`, in network order, are passed to `to`, even if their ports
+ * belong to other protocols. Called once, after all protocols have registered. */
 void smcr_udp_ports_lead(uint32_t magic, dissector_handle_t to);
 
-/* Called when the file is known to have SMC-R. From now on, RoCEv2 packets to queue pairs of SMC-R
- * are passed to InfiniBand's dissector, even if their UDP source port belongs to another
- * protocol. */
+/* Puts the wrapper of UDP's dissector in its place. From now on in the open file, RoCEv2 packets to
+ * queue pairs of SMC-R are passed to InfiniBand's dissector, even if their UDP source port belongs
+ * to another protocol; and smcr_udp_ports_lead() takes effect. */
 void smcr_udp_ports_watch(void);

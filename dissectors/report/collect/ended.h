@@ -30,7 +30,8 @@ typedef struct {
     const char *interface;   /* interface that captured its first packet; NULL: not known */
     smcr_collection_end_t end; /* whether it has ended, is given up, or is open */
     int client;              /* side of the client in the link group; 0 if it is not known */
-    bool is_part;            /* the collection has let go of earlier packets of the connection, when
-                                it was given up */
-    wmem_array_t *links;     /* links that carried it, in order; element smcr_link_t * */
+    bool is_part;            /* the figures lack earlier packets: the collection had given the
+                                connection up, and let go of it */
+    wmem_array_t *links;     /* links that carried it, each once, in the order of their first use;
+                                element smcr_link_t * */
 } smcr_collection_subject_t;

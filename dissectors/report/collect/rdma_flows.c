@@ -31,9 +31,9 @@ receiver_of(const smcr_tap_t *packet)
 
 /* ---- counting ---- */
 
-/* Counts the ECN codepoint of the packet. The codepoint is not known in three cases: RoCEv1 and
- * InfiniBand, which have no IP header, and IP fragments, whose IP header is not found. If the
- * codepoint of one packet is not known, the report has no counts of codepoints for the flow. */
+/* Counts the ECN codepoint of the packet. The codepoint is not known if no IP header is found
+ * before the BTH: in RoCEv1 and InfiniBand, which have none, and in reassembled IP fragments. If
+ * the codepoint of one packet is not known, the report has no counts of codepoints for the flow. */
 static void
 count_ecn(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
           const smcr_ib_headers_t *roce)
