@@ -416,15 +416,15 @@ smcr_record_was_needless(const smcr_record_t *record)
 }
 
 /* Whether the packet may have been retransmitted without need: some of the retransmissions around
- * it were needless, and no NAK asked for it. As smcr_record_was_needless(), this is not known in
- * the first pass. */
+ * it were needless, and no NAK asked for it. The capture may lack its first transmission. As
+ * smcr_record_was_needless(), this is not known in the first pass. */
 static inline bool
 smcr_record_may_be_needless(const smcr_record_t *record)
 {
     const smcr_step_back_t *step = record->step;
-    bool is_partial = step && step->fate && step->fate->is_partial && !step->fate->needless_frame;
+    const smcr_step_fate_t *fate = step ? step->fate : NULL;
 
-    return record->order == SMCR_FLOW_IS_RETRANSMISSION && is_partial && !step->nak.frame;
+    return fate && fate->is_partial && !fate->needless_frame && !step->nak.frame;
 }
 
 /* Whether the packet is captured for the first time, and has the highest PSN of its flow so far.
