@@ -91,6 +91,11 @@ OPEN = [
         "in a tap depends on the order of the two",
     ),
     (
+        "^clc-split-segments$",
+        {"setup.tcp_most_s", "setup.accept_least_s"},
+        "a CLC message of several segments is truncated: it counts with its first one",
+    ),
+    (
         "^rule-clc-unfinished$",
         {"setup.tcp_least_s", "setup.accept_least_s", "setup.confirm_least_s"},
         "a CLC message that never becomes complete is shown in another frame over PPPoE",
