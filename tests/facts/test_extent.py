@@ -9,6 +9,7 @@ import functools
 import json
 
 import alterations
+import pcapng
 import pytest
 from altered import as_pcapng
 from bed import LATE, STORIES, captures
@@ -229,6 +230,22 @@ def test_missing_end_of_the_other_side(tshark, scratch):
     assert (part["by"], part["frame"]) == (end["by"], end["frame"])
     assert part["other_frame"] is part["other_by_frame"] is None
     assert end["frame"] <= part["other_after_frame"] < gone
+
+
+def roce_only(frames):
+    """RoCE over IPv4: UDP follows the IP header."""
+    return [frame for frame in frames if pcapng.data(frame)[23] == 17]
+
+
+def test_direction_without_messages(tshark, scratch):
+    """The server has sent no message, so no packet names the client's token. No packet of the link
+    is missing: what the client did is known from its first message on."""
+    path = altered(tshark, scratch, OPEN, roce_only)
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
+    times = [each[CLIENT]["time"] for each in found if each["tokens"]["client"] is None]
+    assert times
+    for time in times:
+        assert time and time["unknown_s"] < time["transfer_s"] + time["nothing_to_write_s"]
 
 
 # What is missing; capture; frames; clients' ports that lose nothing; names of figures
