@@ -392,6 +392,7 @@ find_congestion(smcr_finder_t *finder)
     smcr_when_t marked_outside = smcr_finder_notice(finder, "smcr.ecn.outer == 3").first;
     smcr_when_t when = smcr_figure_when_earlier(
         smcr_finder_first(finder, "smcr.ecn == 3", "smcr.congestion"), marked_outside);
+    bool is_any = marked.count + notified.count > 0;
     const char *filter = marked_outside.frame
                              ? "smcr.ecn == 3 || smcr.ecn.outer == 3 || smcr.congestion"
                              : "smcr.ecn == 3 || smcr.congestion";
@@ -399,7 +400,7 @@ find_congestion(smcr_finder_t *finder)
     smcr_finder_add_as(finder, is_heavy ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
                        &(smcr_finder_facts_t){
                            .kind = SMCR_FIGURE_FOUND_CONGESTION,
-                           .count = marked.count + notified.count ? count_frames(finder) : 0,
+                           .count = is_any ? count_frames(finder) : 0,
                            .when = when,
                            .filter = filter,
                            .rank = wait ? SMCR_FINDING_BY_BOTTLENECK : 0,
