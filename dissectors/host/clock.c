@@ -214,9 +214,22 @@ smcr_capture_learn_when(const packet_info *pinfo)
     return smcr_capture_when(pinfo);
 }
 
-/* Later steps come first. A step of another interface counts only under three conditions: 1. no
- * step of the own interface does; 2. the clock was set back there; 3. the state has learned from no
- * frame of the own interface before the step: two hosts may have two clocks. */
+/* Returns the last step of another interface that counts for the frame; NULL: none. It counts only
+ * if the clock was set back there, and if the state has learned from no frame of the own interface
+ * before the step: two hosts may have two clocks. */
+static const step_t *
+step_elsewhere(uint32_t interface, uint32_t frame, uint64_t now)
+{
+    for (unsigned i = clocks.count; i-- > 0;) {
+        const step_t *step = &clocks.steps[i];
+        if (!learned_before(interface, step) && is_after_step_elsewhere(step, frame, now))
+            return step;
+    }
+    return NULL;
+}
+
+/* Later steps come first. A step of another interface counts only if no step of the own interface
+ * does. */
 smcr_when_t
 smcr_capture_when(const packet_info *pinfo)
 {
@@ -230,12 +243,8 @@ smcr_capture_when(const packet_info *pinfo)
         if (step->interface == interface && is_after(step, frame, now))
             return (smcr_when_t){frame, now + step->ahead};
     }
-    for (unsigned i = clocks.count; i-- > 0;) {
-        const step_t *step = &clocks.steps[i];
-        if (!learned_before(interface, step) && is_after_step_elsewhere(step, frame, now))
-            return (smcr_when_t){frame, now + step->ahead};
-    }
-    return (smcr_when_t){frame, now};
+    const step_t *elsewhere = step_elsewhere(interface, frame, now);
+    return (smcr_when_t){frame, now + (elsewhere ? elsewhere->ahead : 0)};
 }
 
 uint64_t

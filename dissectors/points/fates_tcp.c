@@ -294,9 +294,28 @@ reports_again(const answer_t *answer)
                                     right <= unwrap(answer->ack, tcp->sack[1].right));
 }
 
-/* Finds for each range the first answer that acknowledges it. The first SACK block of an answer may
- * report bytes that have come once more (RFC 2883); it acknowledges nothing then. The parts of a
- * segment (observed_tcp.c) report them once. */
+/* Takes the SACK blocks of the answer with the index `number`. The first one may report bytes that
+ * have come once more (RFC 2883); it acknowledges nothing then. `is_new`: the answer is no further
+ * part of the segment before it (observed_tcp.c). The parts of a segment report such bytes once. */
+static void
+take_blocks(flow_t *flow, uint32_t number, bool is_new)
+{
+    const answer_t *answer = &g_array_index(flow->answers, answer_t, number);
+    bool is_again = reports_again(answer);
+
+    for (unsigned block = 0; block < SMCR_POINTS_SACKS; block++) {
+        uint64_t left = unwrap(answer->ack, answer->tcp->sack[block].left);
+        uint64_t right = unwrap(answer->ack, answer->tcp->sack[block].right);
+        if (left >= right)
+            continue;
+        if (block || !is_again)
+            acknowledge(flow, range_from(flow, left), right, number);
+        else if (is_new)
+            note_again(flow, left, right);
+    }
+}
+
+/* Finds for each range the first answer that acknowledges it. */
 static void
 take_answers(flow_t *flow)
 {
@@ -304,19 +323,9 @@ take_answers(flow_t *flow)
 
     for (unsigned i = 0; i < flow->answers->len; i++) {
         const answer_t *answer = &g_array_index(flow->answers, answer_t, i);
-        bool is_again = reports_again(answer), is_same_segment = answer->tcp == before;
-        before = answer->tcp;
         acknowledge(flow, 0, answer->ack, i);
-        for (unsigned block = 0; block < SMCR_POINTS_SACKS; block++) {
-            uint64_t left = unwrap(answer->ack, answer->tcp->sack[block].left);
-            uint64_t right = unwrap(answer->ack, answer->tcp->sack[block].right);
-            if (left >= right)
-                continue;
-            if (!block && is_again && !is_same_segment)
-                note_again(flow, left, right);
-            else if (block || !is_again)
-                acknowledge(flow, range_from(flow, left), right, i);
-        }
+        take_blocks(flow, i, answer->tcp != before);
+        before = answer->tcp;
     }
 }
 
