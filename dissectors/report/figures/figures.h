@@ -462,9 +462,9 @@ void *smcr_entry_join_maybe(void *into, const void *from,
                             const smcr_figure_description_t *description, wmem_allocator_t *scope);
 
 /* Subtracts `before` from `into`, member by member, for those kinds of members that
- * smcr_entry_join() adds. `into` then has what has come since `before`. `before` is a sum that smcr_entry_join() made
- * earlier of the same entries. The smallest and the largest value of the distribution that remains
- * are not known, or of the kind TIMES known up to their buckets. */
+ * smcr_entry_join() adds. `into` then has what has come since `before`. `before` is a sum that
+ * smcr_entry_join() made earlier of the same entries. The smallest and the largest value of the
+ * distribution that remains are not known, or of the kind TIMES known up to their buckets. */
 void smcr_entry_take_away(void *into, const void *before,
                           const smcr_figure_description_t *description, wmem_allocator_t *scope);
 
