@@ -599,7 +599,7 @@ def test_the_whole_time_is_that_of_all_pictures(tshark, window, scratch):
         times = drawn_times(page)
         assert begin <= min(times, default=begin) and max(times, default=last) <= last, name
         assert window.run("document.getElementById('shown').textContent") == ""
-        longer += "all that they can show" in before
+        longer += "Whole time" in before
     assert longer > 0
 
 

@@ -526,7 +526,7 @@ const NEARLY_ALL = .98; // share of the whole time which pictures show that leav
 function showRange() {
     const ends = ({min, max}) => `${duration(Math.max(min, 0))} to ${duration(Math.min(max, whole))}`;
     const part = (Math.min(range.max, full.max) - Math.max(range.min, full.min)) / (full.max - full.min);
-    byId("shown").textContent = !views.length || part >= NEARLY_ALL ? "" : `The pictures show ${ends(range)}; all that they can show lasts from ${ends(full)}.`;
+    byId("shown").textContent = !views.length || part >= NEARLY_ALL ? "" : `The pictures show ${ends(range)}. The button Whole time shows ${ends(full)}.`;
 }
 
 function setRange(min, max) {
