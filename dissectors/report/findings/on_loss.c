@@ -840,9 +840,8 @@ cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
     if (trouble->at && is_unreliable(trouble->at))
         return "lost or not captured; UC does not retransmit";
     if (!smcr_finder_notice(finder, "smcr.out_of_order").count)
-        return "not captured; no retransmission is captured: probably missed by the capture, not "
-               "lost";
-    return "not captured or out of order; no retransmission is captured: probably not lost";
+        return "not captured, and not retransmitted: probably missed by the capture, not lost";
+    return "not captured or out of order, and not retransmitted: probably not lost";
 }
 
 /* Returns the packet after the first gap of the flow with the most missing packets. If it is not
