@@ -42,7 +42,7 @@ smcr_tcp_option_is_ours(tvbuff_t *tvb)
 static smcr_tcp_carried_t
 carried_by(const struct tcpheader *syn)
 {
-    return syn->th_flags & TH_ACK ? SMCR_TCP_SYNACK : SMCR_TCP_SYN;
+    return (syn->th_flags & TH_ACK) ? SMCR_TCP_SYNACK : SMCR_TCP_SYN;
 }
 
 /* Learns a SYN or SYN-ACK of the connection. `option`: the segment has the SMC-R option. */

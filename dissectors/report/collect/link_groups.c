@@ -923,9 +923,9 @@ is_group_over(const smcr_collect_t *collection, const smcr_lgr_t *lgr,
               const smcr_collection_patience_t *patience)
 {
     smcr_when_t ended = smcr_collect_when(collection, lgr->ended_frame);
-    bool has_ended = ended.frame && ended.frame <= patience->frame;
+    bool is_past = ended.frame && ended.frame <= patience->frame;
 
-    if (!has_ended || !is_long_ago(ended, patience) || !lgr->first_contact_captured)
+    if (!is_past || !is_long_ago(ended, patience) || !lgr->first_contact_captured)
         return false;
     return are_flows_over(collection, lgr, patience) && !has_connection(collection, lgr);
 }
