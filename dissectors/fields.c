@@ -86,7 +86,8 @@ const value_string smcr_values_directions[] = {
 const value_string smcr_values_arrows[] = {{0, "C→S"}, {1, "S→C"}, {0, NULL}};
 
 /* Values of Linux's netlink: commands and modes of linux/smc.h and linux/smc_diag.h, states of
- * sockets of net/smc/smc.h, the others of net/smc/smc_core.h */
+ * sockets of net/smc/smc.h, reasons of net/smc/smc_clc.h; roles, types of link groups and states of
+ * links of net/smc/smc_core.h */
 const value_string smcr_values_netlink_commands[] = {
     {1, "GET_SYS_INFO"}, {2, "GET_LGR_SMCR"}, {3, "GET_LINK_SMCR"}, {4, "GET_LGR_SMCD"},
     {5, "GET_DEV_SMCD"}, {6, "GET_DEV_SMCR"}, {7, "GET_STATS"}, {8, "GET_FBACK_STATS"},

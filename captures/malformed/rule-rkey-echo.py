@@ -11,7 +11,7 @@ from smcsynth.rkeys import connect, go_on, with_links
 
 EXPECTED = {
     "smcr.llc.negative_response": [76, 171],
-    "smcr.llc.no_request": [193, 201],
+    "smcr.llc.no_request": [201],
     "smcr.llc.not_echoed": [60, 64, 68, 72],
     "smcr.packet_ahead": [185],
     "smcr.write.unknown_rkey": [78],

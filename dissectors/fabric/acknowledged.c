@@ -225,7 +225,9 @@ end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
         repeats->count = 0;
 }
 
-/* The response to a READ or atomic has a PSN of its own, and proves nothing. */
+/* Compares with the PSN that was acknowledged last, so it is called before
+ * smcr_flow_take_response(). Only an ACK shows that a retransmission was needless: the response to
+ * a READ or atomic has a PSN of its own. */
 void
 smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool is_original)
 {

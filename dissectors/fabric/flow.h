@@ -134,8 +134,9 @@ bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 bool smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when);
 
 /* Notes a request in `frame` with `psn`, of 24 bits, that is far from the highest PSN of the flow,
- * if it is not known whether the request belongs to the flow. If a later request proves that the
- * flow goes on, the noted request was a packet of the flow, and is not counted as missing. */
+ * if it is not known whether the request belongs to the flow. Requests with successive PSNs are
+ * noted together. If this request once more, or the one with the next PSN, proves that the flow
+ * goes on, the noted requests were packets of the flow, and are not counted as missing. */
 void smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn);
 
 /* The history of `psn`, of 24 bits. NULL: no request had the PSN, or the flow no longer keeps the

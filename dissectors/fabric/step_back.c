@@ -349,10 +349,11 @@ is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_n
     return nak || request->reads_again || request->has_sender_order || pause == AFTER_PAUSE;
 }
 
-/* Handles a retransmission or late packet that belongs to no earlier step. If the request may be a
- * copy of the request directly before it, the verdict gets a step with the cause `unknown`, which
- * the flow does not keep. If the request is certainly retransmitted, it begins a step. Any other
- * request begins a tentative step. Returns the step for the verdict on the packet. */
+/* Handles a retransmission or late packet that belongs neither to the last step nor to the
+ * tentative one. If the request may be a copy of the request directly before it, the verdict gets
+ * a step with the cause `unknown`, which the flow does not keep. If the request is certainly
+ * retransmitted, it begins a step. Any other request begins a tentative step. Returns the step
+ * for the verdict on the packet. */
 static smcr_step_back_t *
 begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
            pause_t pause)

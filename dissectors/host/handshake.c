@@ -66,7 +66,9 @@ smcr_handshake_bypass(void)
     return bypassed;
 }
 
-/* The entry of frame 0 is the dissector from before the plugin (smcr_handshake_ends()). */
+/* The entry of frame 0 is the dissector of the bytes unless another one claims them later: the one
+ * that was set when the plugin claimed the conversation or made its ends (smcr_handshake_ends()),
+ * or the user's choice (payload/tcp_state.c). */
 dissector_handle_t
 smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_t frame)
 {

@@ -324,7 +324,8 @@ add_buttons(const funnel_ops_t *ops, window_t *window)
 
 /* ---- beginning and end ---- */
 
-/* Frees the memory and the listeners of a window. Called when the user has closed the window. */
+/* Frees the memory and the listeners of a window. Called when the user has closed the window, or
+ * if the window cannot be opened: then there are no listeners. */
 static void
 closed(void *data)
 {

@@ -36,8 +36,8 @@ smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text)
  * filter, column or tap listener uses one of the fields. */
 bool smcr_generated_any_wanted(proto_tree *tree, const int *const fields[], unsigned count);
 
-/* Shows a value of at most 32 bits as the generated field `hf`. `text` is the label of the item, in
- * place of the label that Wireshark makes. Returns the item. */
+/* Shows a value of at most 32 bits as the generated field `hf`. The label is the name of the field
+ * and `text`: "Name: text". Returns the item. */
 proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text);
 
 /* Shows a duration as field `hf`, of type FT_RELATIVE_TIME, in seconds. Returns the item. */

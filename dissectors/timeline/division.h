@@ -51,7 +51,8 @@ typedef struct {
                              data to the last frame of the connection */
     smcr_when_t full_since; /* event since which the receive buffer was full of unread data, up to
                                the first packet of the connection; frame 0: none */
-    smcr_timeline_missing_t missing; /* what may be missing at the end of `span` */
+    smcr_timeline_missing_t missing; /* what may be missing at the end of `span`, or
+                                        anywhere (`doubt`) */
 } smcr_timeline_question_t;
 
 /* Divides the time of the direction that `side` writes among the parts. Does not change the

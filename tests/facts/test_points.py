@@ -741,7 +741,9 @@ OF_SEGMENTS = (
     "setup_s",
     "connecting_s",
     "connecting_most_s",
-    "most_s",  # a bound of the setup: known with one clock only
+    "least_s",  # bounds of the setup and its steps: with one clock only
+    "most_s",
+    *(f"{step}_{bound}_s" for step in ("accept", "confirm", "llc") for bound in ("least", "most")),
     "text",
 )
 OF_NAT = ("translated_client", "translated_server")
@@ -1074,7 +1076,10 @@ def test_what_comes_once_more(tshark, scratch):
     """A segment that was sent n times has come each time if the receiver reports n - 1 times that
     it came once more: the second point has not captured the transmission that it lacks."""
     for times, reports, verdict in (
-        (2, 1, NOT_CAPTURED), (3, 2, NOT_CAPTURED), (3, 1, UNDECIDED), (4, 3, NOT_CAPTURED),
+        (2, 1, NOT_CAPTURED),
+        (3, 2, NOT_CAPTURED),
+        (3, 1, UNDECIDED),
+        (4, 3, NOT_CAPTURED),
     ):
         frames = sent_often(Connection(TcpPlan(), 40, 1).run(), times, reports)
         told, _ = tcp_told(tshark, scratch, frames)

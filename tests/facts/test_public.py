@@ -52,7 +52,7 @@ PAGES = {
         [
             r"warn Port 02:00:00:00:00:02 paused class 3",
             r"QP 257 → 192\.0\.2\.2 QP 514 \(VLAN 3\) sent nothing for 650 ms"
-            r" \(6\.3 ms to 632 ms paused\)",
+            r" \(6\.3 to 632 ms paused\)",
         ],
         [NOTHING, r"598 ms"],
     ),

@@ -305,8 +305,8 @@ STORIES = {
         "smc-r",
         "no_roce",
         [
-            "took 837 ms to set up SMC-R; longest step: from the CLC Proposal to the Accept, "
-            "836 ms",
+            "took at least 837 ms to set up SMC-R; longest known step: from the CLC Proposal to "
+            "the Accept, 836 ms",
             "(MAC 02:00:00:00:05:0",
         ],
     ),

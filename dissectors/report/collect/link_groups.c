@@ -255,8 +255,9 @@ fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect
         entry->lost_by = smcr_figure_role(link->lost_by_server);
 }
 
-/* Returns the MAC address of the device of a queue pair as text; NULL: CLC does not state it. A CLC
- * message states GID and MAC address of one device of its sender. */
+/* Returns the MAC address of the device of a queue pair as text; NULL: not known. A CLC message
+ * states GID and MAC address of one device of its sender. Only those of the last CLC message of
+ * each side are kept. */
 static const char *
 mac_text(const gathered_group_t *group, const smcr_qp_t *qp, wmem_allocator_t *scope)
 {

@@ -300,8 +300,8 @@ count_port_change(smcr_collect_followed_t *flow, const smcr_ib_headers_t *roce)
     flow->port = roce->udp_port;
 }
 
-/* Counts a CNP, or takes a data packet for the measurement of how the flow's sender reacts to
- * CNPs. */
+/* Takes a CNP for the times between CNPs, and for the reaction of the sender of the reverse flow.
+ * Takes a data packet for the reaction of this flow's sender. */
 static void
 count_congestion(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
                  const smcr_ib_headers_t *roce)

@@ -31,7 +31,7 @@ const char *const smcr_figure_delete_reason_words[] = {
     SMCR_LLC_DELETE_REASONS(REASON)
     [SMCR_FIGURE_FOR_UNKNOWN_REASON] = "unknown reason"};
 
-/* A reason that Linux does not know is a value of its own, and no number. */
+/* All codes that are not in SMCR_LLC_DELETE_REASONS have one value; the code itself is not kept. */
 smcr_figure_delete_reason_t
 smcr_figure_delete_reason_of(uint32_t code)
 {

@@ -491,7 +491,8 @@ tcp_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 }
 
 /* Returns text about the longest step of the setup: "longest step: LLC of the first contact, 1.2
- * s". If two steps took equally long, the later step is named. If LLC of the first contact took
+ * s". "longest known step" if the end of the setup is not captured: a later step may be longer.
+ * If two steps took equally long, the later step is named. If LLC of the first contact took
  * longest, the text also names the slowest exchange of LLC messages. If a step over TCP took
  * longest, it has the number of segments that TCP retransmitted. */
 static const char *
@@ -517,9 +518,11 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
             longest = i;
     }
     /* an unknown step may have taken all of the remaining time, which may be SMCR_FIGURE_UNKNOWN */
-    if (steps[longest].time + known < all)
+    bool is_longest = steps[longest].time + known >= all;
+    if (!is_longest && conn->setup_s != SMCR_FIGURE_UNKNOWN)
         return "longest step not known";
-    return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s", steps[longest].name,
+    return wmem_strdup_printf(finder->scope, "longest %sstep: %s, %s%s",
+                              is_longest ? "" : "known ", steps[longest].name,
                               smcr_words_duration(finder->scope, steps[longest].time),
                               longest == 0 ? exchange_text(finder, conn) : tcp_text(finder, conn));
 }

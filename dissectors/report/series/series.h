@@ -126,7 +126,8 @@ typedef struct {
                                                  the report */
     uint32_t way_count;                       /* number of entries of `way` */
     uint64_t begin; /* time at which bin 0 of all flows begins, nanoseconds since the epoch */
-    uint64_t width; /* length of a bin of all flows, nanoseconds; 0: no flow has a packet */
+    uint64_t width; /* length of a bin of all flows, nanoseconds; 0: neither a packet of a
+                       flow nor a pause frame has come */
 } smcr_series_t;
 
 /* Returns empty pictures. The caller frees them by smcr_series_free(). */

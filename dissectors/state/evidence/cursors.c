@@ -250,9 +250,10 @@ is_proven(const smcr_conn_side_t *sender, const smcr_stream_t *stream)
            (is_announced || is_written);
 }
 
-/* Whether the cursor may be right although it has a fault: the sender's earlier cursor may be the
- * wrong one. `agrees`: the sender's last message had an impossible cursor, too, and the new cursor
- * can follow that one. `proven`: the earlier cursor is proven (is_proven()). */
+/* Whether the cursor may be right although it has a fault, or is ahead of the announced bytes:
+ * then no breach is reported. The sender's earlier cursor may be the wrong one. `agrees`: the
+ * sender's last message had an impossible cursor, too, and the new cursor can follow that one.
+ * `proven`: the earlier cursor is proven (is_proven()). */
 static bool
 may_be_right(smcr_ring_fault_t fault, bool agrees, const smcr_conn_side_t *sender, bool proven)
 {

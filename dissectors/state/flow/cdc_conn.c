@@ -195,13 +195,13 @@ fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
 }
 
 /* Whether the cursor `cons` of a reader may follow the cursor `prod` of its writer: it is at or
- * before it, by less than one round of the RMB element. */
+ * before it, by one round of the RMB element at most: then the element is full. */
 static bool
 follows(smcr_cursor_t cons, smcr_cursor_t prod)
 {
     uint16_t rounds = (uint16_t)(prod.wrap - cons.wrap);
 
-    return rounds == 0 ? cons.count <= prod.count : rounds == 1 && cons.count > prod.count;
+    return rounds == 0 ? cons.count <= prod.count : rounds == 1 && cons.count >= prod.count;
 }
 
 /* The known direction that has the expected token for the other direction of `conn`, and is not

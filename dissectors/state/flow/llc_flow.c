@@ -587,7 +587,8 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->used_before_loss = smcr_link_last_use(link);
 }
 
-/* Whether a link of the group has had the number, though it may be deleted or rejected now. */
+/* Whether the group has had a link with the number, even if that link is deleted or rejected now.
+ * Then the queue pairs of that link are known. */
 static bool
 has_had_number(const smcr_lgr_t *lgr, uint8_t number)
 {

@@ -134,7 +134,8 @@ discard_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return true;
 }
 
-/* Takes in the credits of a CDC message, if the receiver takes the packet in. ANCK takes them in
+/* Takes in the credits of a CDC message (credits.h), if the receiver takes the packet in now. Those
+ * of a message that waits for missing PSNs are not counted. ANCK takes them in
  * before it looks for the connection (smc_cdc.c there, smc_cdc_rx_handler()). */
 static void
 take_in_credits(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)

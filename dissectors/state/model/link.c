@@ -114,8 +114,8 @@ smcr_lgr_set_server(smcr_lgr_t *lgr, int side)
 }
 
 /* Adds the link to the lists of its group, as its newest link. When the group has 2 * LINKS_MAX
- * links, the oldest half is forgotten, since their numbers are reused. From then on no breach is
- * reported that a forgotten link may explain (smcr_doubt_group()). */
+ * links, the oldest half is forgotten, to bound the lists. From then on no breach is reported
+ * that a forgotten link may explain (smcr_doubt_group()). */
 static void
 list_link(smcr_link_t *link)
 {

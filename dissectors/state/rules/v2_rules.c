@@ -309,8 +309,9 @@ SMCR_RULES_CLC(check_limit)
                               kept->open_conns, kept->terms.max_conns);
 }
 
-/* Subtracts the connection from the open connections of its group, since the connection has
- * ended. */
+/* Subtracts the connection from the open connections of its group, since the connection has ended.
+ * If too many connections were reported (check_limit()), the end is noted: within a second it
+ * withdraws the report (has_ended()). */
 static void
 close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {

@@ -17,8 +17,9 @@ bool smcr_tapped_messages_are_same(const smcr_tapped_message_t *one,
 bool smcr_tapped_is_numbered(const smcr_tapped_direction_t *direction,
                              const smcr_tapped_message_t *message);
 
-/* Returns SMCR_TAPPED_DUPLICATE if the message is the same as an earlier one of the direction;
- * SMCR_TAPPED_OUT_OF_ORDER if it is earlier than the last message; else SMCR_TAPPED_NO_NOTICE. */
+/* Returns SMCR_TAPPED_DUPLICATE if the message is the same as one of the last messages that the
+ * direction keeps; SMCR_TAPPED_OUT_OF_ORDER if it is earlier than the last message, unless too many
+ * in a row are; else SMCR_TAPPED_NO_NOTICE. Called once for each message, since it counts. */
 smcr_tapped_notice_t smcr_tapped_judge_order(smcr_tapped_direction_t *direction,
                                              const smcr_tapped_message_t *message);
 
