@@ -64,7 +64,13 @@ KEY_FIELDS = (
 )
 OF_TIME = {"smcr.window.late_update"}  # is raised where something took long
 # Of space, where a packet of the reader comes later that may have been sent before (docs/limits.md)
-WITHDRAWN = {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update"}
+# and of a request whose first packet comes later, out of order
+WITHDRAWN = {
+    "smcr.window.full",
+    "smcr.window.opened",
+    "smcr.window.late_update",
+    "smcr.write.no_start",
+}
 
 # Of a report: what depends on when frames came, and findings, which say so in words.
 MEMBERS_OF_TIME = re.compile(r"_s$|time|^findings$|^setup_longest$")

@@ -225,7 +225,7 @@ typedef struct {
 
 /* A long silence (SMCR_COLLECT_LONG_SILENCE), and the frames of its retransmissions. */
 typedef struct {
-    smcr_interval_t time; /* copy of `time` of smcr_collect_silence_t; of a silence that is not over,
+    smcr_interval_t time; /* copy of `time` of smcr_collect_silence_t. If the silence is not over,
                              it ends with the last retransmission so far */
     uint32_t first; /* frame of the first retransmission */
     uint32_t last;  /* frame of the last retransmission */
