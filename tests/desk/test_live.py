@@ -73,7 +73,7 @@ WITHDRAWN = {
 }
 
 # Of a report: what depends on when frames came, and findings, which say so in words.
-MEMBERS_OF_TIME = re.compile(r"_s$|time|^findings$|^setup_longest$")
+MEMBERS_OF_TIME = re.compile(r"_s$|time|^findings$|^setup_longest$|^longest_waits$")
 WITH_UNIT = re.compile(r"(?:below )?[\d.,]+(?: (?:ns|µs|ms|s|\w?bit/s)\b|/s\b| %)")
 
 
