@@ -11,7 +11,6 @@ import pytest
 import sharkd
 import traffic
 from bed import TOP
-from scapy.packet import Raw
 from scapy.utils import rdpcap, wrpcap
 from report_runs import CALM, MALFORMED, PATHS, REAL, TWO, copy_of, parse, print_json, report
 from sharkd_tables import (
@@ -288,7 +287,7 @@ def test_frames_with_two_packets(tshark, scratch):
     packets = [bytes(each) for each in rdpcap(str(PATHS["6.1-v2-a-first-contact-ipv4"]))]
     roce = [each for each in packets if each[36:38] == (4791).to_bytes(2, "big")]
     path = scratch / "aggregates.pcap"
-    wrpcap(str(path), [Raw(each) for each in in_aggregates(roce)], linktype=105)
+    wrpcap(str(path), list(in_aggregates(roce)), linktype=105)
     rows = [row for row in taps(tshark, path, "endpt:SMC-R")[0]["hosts"]]
     links = [row for row in rows if row["host"].startswith("link")]
     frames = frames_of_filters(tshark, path, ["smcr.link.index"])[0]
