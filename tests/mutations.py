@@ -1332,7 +1332,7 @@ EVERY = [
                 "statistics/test_message_tree.py::"
                 "test_every_node_is_what_the_bytes_say[6.1-v2-a-first-contact-ipv4]"
             ),
-            'smcr_wire_llc_version(llc->type) == 2 ? "Version 2" : "Version 1"',
+            'version == 2 ? "Version 2" : "Version 1"',
             '"Version 1"',
         ),
         (

@@ -231,10 +231,12 @@ end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
 void
 smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool is_original)
 {
+    if (!flow->repeats.count) /* as nearly always */
+        return;
     smcr_flow_coverage_t said = smcr_flow_coverage(flow, packet);
     bool is_refused = said.kind != SMCR_IB_SYNDROME_ACK;
 
-    if (!flow->repeats.count || !said.psn)
+    if (!said.psn)
         return;
     flow->repeats.fate->is_doubtful |= !is_original;
     if (is_refused || said.acked_psn > flow->acked_psn)

@@ -188,9 +188,9 @@ add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t 
 static void
 fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
-    bool is_missing = smcr_ranges_find(&flow->gaps, psn, psn + 1) != NULL;
+    bool is_removed = smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
 
-    if (!smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1) && is_missing)
+    if (!is_removed && smcr_ranges_find(&flow->gaps, psn, psn + 1))
         flow->came_in_gaps++;
 }
 

@@ -176,15 +176,15 @@ count_llc(node_t top, const smcr_tap_t *packet)
 {
     const smcr_llc_t *llc = packet->llc;
     bool deletes = (llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK;
+    uint8_t version = smcr_wire_llc_version(llc->type);
     bool again;
     node_t class = count_class(top, "LLC", packet->record, &again);
     node_t node = count_node(class, name_of(top, llc->type, smcr_values_llc_types));
 
     if (again)
         return;
-    if (smcr_wire_llc_version(llc->type))
-        count_aspect(node, "Version",
-                     smcr_wire_llc_version(llc->type) == 2 ? "Version 2" : "Version 1");
+    if (version)
+        count_aspect(node, "Version", version == 2 ? "Version 2" : "Version 1");
     count_direction(node, packet->record->direction);
     count_aspect(node, "Outcome", llc_outcome(llc, top.scope));
     if (deletes && llc->complete)

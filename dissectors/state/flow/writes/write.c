@@ -697,7 +697,7 @@ add_to_stream(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t p
     more->rewritten = piece.rewritten;
     more->gap = piece.gap;
     more->gap_may_be_captured = piece.gap && follows_unplaced(qp, psn) &&
-                        smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
+                                smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
 }
 
 /* The bytes are handed on once: afterwards `buffered_payload` is NULL. */
