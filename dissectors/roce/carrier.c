@@ -517,10 +517,10 @@ smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, p
         return dissect_foreign(&call);
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);
-    if (start == SMCR_HOOKS_BTH)
-        call.tvb = smcr_roce_whole(tvb, pinfo);
-    if (!smcr_roce_read(call.tvb, pinfo, start, &packet.roce))
+    tvbuff_t *whole = smcr_roce_read(tvb, pinfo, start, &packet.roce);
+    if (!whole)
         return call_original(&call);
+    call.tvb = whole;
     return smcr_preferences.check_icrc ? dissect_checked(&call, &packet)
                                        : dissect_known_headers(&call, &packet);
 }

@@ -149,27 +149,6 @@ find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip
            leads_to_udp(frame, ip, *end);
 }
 
-/* A device that mirrors packets may truncate them before it sends them on, in a tunnel or alone.
- * Then no length of the frame shows it, but the lengths in the headers of IP and UDP do, if they
- * agree. A sender's frame cannot be shorter than its headers say. */
-tvbuff_t *
-smcr_roce_whole(tvbuff_t *tvb, const packet_info *pinfo)
-{
-    smcr_host_ip_packet_t ip;
-    int udp = tvb_raw_offset(tvb) - UDP_LENGTH;
-    uint32_t end;
-
-    if (pinfo->ptype != PT_UDP || udp < 0)
-        return tvb;
-    uint32_t told = tvb_get_ntohs(tvb_get_ds_tvb(tvb), udp + 4);
-    if (told <= tvb_reported_length(tvb) + UDP_LENGTH || !find_ip_header(tvb, 0, pinfo, &ip, &end))
-        return tvb;
-    if (ip.is_fragment || ip.offset + ip.total_length != end + told)
-        return tvb;
-    return tvb_new_subset_length_caplen(tvb, 0, (int)tvb_captured_length(tvb),
-                                        (int)told - UDP_LENGTH);
-}
-
 /* Reads the headers around the packet (VLAN tags, tunnels), whose IP header or GRH is at `offset`
  * of the buffer `source`. Reads nothing in most frames, which have an Ethernet header alone. */
 static void
@@ -331,9 +310,39 @@ smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce)
                                         CLAMP(captured - offset, 0, length), length);
 }
 
+/* Returns the length of the packet from the first byte of the IP header, in bytes, if the header
+ * has no options and no extension headers follow it. `tvb`: the payload of UDP. */
+static uint32_t
+length_with_udp(tvbuff_t *tvb, const packet_info *pinfo)
+{
+    uint32_t headers = pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
+
+    return tvb_reported_length(tvb) + headers;
+}
+
+/* Returns the packet with the length that its headers of IP and UDP say, if they agree and `tvb`
+ * is shorter; otherwise `tvb`. A device that mirrors packets may truncate them before it sends them
+ * on, in a tunnel or alone. Then no length of the frame shows it, but these headers do. A sender's
+ * packet cannot be shorter than its headers say. */
+static tvbuff_t *
+find_whole_packet(tvbuff_t *tvb, const packet_info *pinfo, const smcr_ib_headers_t *roce)
+{
+    smcr_host_ip_packet_t ip;
+    uint32_t end;
+
+    if (pinfo->ptype != PT_UDP || roce->length <= length_with_udp(tvb, pinfo))
+        return tvb;
+    if (!find_ip_header(tvb, 0, pinfo, &ip, &end) || ip.is_fragment)
+        return tvb;
+    uint32_t told = tvb_get_ntohs(tvb_get_ds_tvb(tvb), (int)end + 4);
+    if (told <= tvb_reported_length(tvb) + UDP_LENGTH || ip.offset + ip.total_length != end + told)
+        return tvb;
+    return tvb_new_subset_length_caplen(tvb, 0, (int)tvb_captured_length(tvb),
+                                        (int)told - UDP_LENGTH);
+}
+
 /* Sets the lengths of a packet and its UDP source port. The opcode and the offset of the payload
- * are known. `roce->length` includes the headers of IP and UDP; read_ip() replaces it by the length
- * in the IP header. */
+ * are known. `roce->length` is the length in the IP header, or 0. */
 static void
 read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
              smcr_ib_headers_t *roce)
@@ -342,27 +351,27 @@ read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
     int trailer = roce->pad + SMCR_IB_ICRC_LENGTH + vcrc;
     int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
 
-    roce->length = tvb_reported_length(tvb);
     roce->is_short = length < 0;
     roce->has_immediate &= !roce->is_short; /* the packet is too short for immediate data: the bytes
                                                read are those of the ICRC */
     roce->payload_length = has_payload(operation_of(roce->opcode)) ? MAX(length, 0) : 0;
-    if (start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP) {
+    bool is_udp = start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP;
+    if (is_udp)
         roce->udp_port = (uint16_t)pinfo->srcport;
-        roce->length += pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
-    }
+    if (!roce->length)
+        roce->length = is_udp ? length_with_udp(tvb, pinfo) : tvb_reported_length(tvb);
 }
 
 /* The packet may be no RoCE packet at all, and belong to another dissector. So nothing here may
  * throw an exception. */
-bool
+tvbuff_t *
 smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                smcr_ib_headers_t *roce)
 {
     int offset = find_bth(tvb, start, roce);
 
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_IB_BTH_LENGTH)
-        return false;
+        return NULL;
     const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_IB_BTH_LENGTH);
     roce->opcode = bth[0];
     roce->pad = smcr_wire_bits(bth[1], SMCR_MASK_BTH_PAD);
@@ -374,12 +383,13 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
     roce->asks_ack = (bth[8] & SMCR_MASK_BTH_ACK_REQUEST) != 0;
     uint8_t operation = operation_of(roce->opcode);
     roce->payload = read_extended_headers(tvb, offset + SMCR_IB_BTH_LENGTH, operation, roce);
-    read_lengths(tvb, pinfo, start, roce);
-    if (start == SMCR_HOOKS_BTH)
+    if (start == SMCR_HOOKS_BTH) {
         read_ip(tvb, offset, pinfo, roce);
-    else if (start == SMCR_HOOKS_GRH)
+        tvb = find_whole_packet(tvb, pinfo, roce);
+    } else if (start == SMCR_HOOKS_GRH)
         read_outer(tvb_get_ds_tvb(tvb), (uint32_t)tvb_raw_offset(tvb), pinfo, roce);
-    return true;
+    read_lengths(tvb, pinfo, start, roce);
+    return tvb;
 }
 
 /* The IP header lies before the payload; the opcode shows how far. Values that InfiniBand's

@@ -15,15 +15,11 @@
  * the packet does not have a header, or the header was not captured as a whole, its `has_...` is
  * false and the other members for it have no meaning.
  *
- * Returns false if `tvb` has no InfiniBand transport packet, or if the base transport header was
- * not captured as a whole. Never throws an exception. */
-bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
-                    smcr_ib_headers_t *roce);
-
-/* Returns the packet with the length that its headers of IP and UDP say, if `tvb`, the payload of
- * UDP, is shorter: then the packet was truncated before it was captured. Otherwise returns `tvb`.
- * Never throws an exception. */
-tvbuff_t *smcr_roce_whole(tvbuff_t *tvb, const packet_info *pinfo);
+ * Returns the packet: `tvb`, or, if the packet was truncated before it was captured, the same bytes
+ * with the length that the headers of IP and UDP say. NULL: `tvb` has no InfiniBand transport
+ * packet, or the base transport header was not captured as a whole. Never throws an exception. */
+tvbuff_t *smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
+                         smcr_ib_headers_t *roce);
 
 /* Fills in `roce`, which smcr_packet_begin() has prepared, for a packet that did not come through
  * the wrapper of InfiniBand's dissector (host/hooks.h). Headers that only services other than RC
