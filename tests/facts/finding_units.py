@@ -184,6 +184,7 @@ UNITS = {
     "one_sided": A_FRAME,
     "cut_frames": A_FRAME,
     "clock_step": A_FRAME,
+    "unsorted": A_FRAME,
     "clocks_differ": A_FRAME,
     "other_roce": A_FRAME,
     "reordered": Something(),

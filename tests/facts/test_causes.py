@@ -150,6 +150,14 @@ def two_clocks(frames, _path):
     return sorted(moved, key=pcapng.time)
 
 
+def swapped(frames, _path):
+    """The file is not sorted: each fortieth frame stands after its next one."""
+    swapped = list(frames)
+    for i in range(20, len(frames) - 1, 40):
+        swapped[i], swapped[i + 1] = swapped[i + 1], swapped[i]
+    return swapped
+
+
 # capture, how it is altered, kind of the first finding (None: nothing is wrong), what the findings
 # do not say
 ALTERED = [
@@ -175,6 +183,7 @@ ALTERED = [
     ("6.1-v2-c-three-conns", set_back, "clock_step", []),
     ("6.1-v2-c-three-conns", two_clocks, "clocks_differ", ["broken", "no response", "slow"]),
     ("6.1-v2-q-forty-conns", two_clocks, "clocks_differ", ["broken", "no response", "slow"]),
+    ("6.1-v2-c-three-conns", swapped, "unsorted", ["broken", "no response", "slow"]),
 ]
 
 

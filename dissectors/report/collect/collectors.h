@@ -111,7 +111,9 @@ typedef struct smcr_collection {
 
     smcr_series_t *series; /* pictures over time; NULL: no page was asked for */
 
-    bool keeps_frames; /* notices keep the frames that they count */
+    uint64_t last_time; /* time of the last counted frame, nanoseconds since 1970; 0: none so far,
+                           or it has no time */
+    bool keeps_frames;  /* notices keep the frames that they count */
     bool lets_go;      /* connections and link groups that have ended are let go of: their memory
                           is freed (see `scope`) */
     const char *interface; /* name of the interface that captured the current frame; NULL: not
@@ -623,10 +625,11 @@ void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pi
 void smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_when_t first,
                                 uint64_t number);
 
-/* Counts a frame before which the clock of the capture was set back by `back` nanoseconds. The
- * notice is no expert item: its severity is 0. */
-void smcr_collect_notices_count_clock_step(smcr_collect_t *collection, smcr_when_t when,
-                                           uint64_t back);
+/* Counts a frame whose time stamp is `back` nanoseconds before that of an earlier frame. `filter`:
+ * SMCR_FIGURE_CLOCK_FILTER or SMCR_FIGURE_UNSORTED_FILTER. The notice is no expert item: its
+ * severity is 0. */
+void smcr_collect_notices_count_step_back(smcr_collect_t *collection, const char *filter,
+                                          smcr_when_t when, uint64_t back);
 
 /* Counts an error that the application's protocol reports on the connection, in the frame of
  * `when`. `filter`: display filter of such errors; the text is not copied, and must live as long as

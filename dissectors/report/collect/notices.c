@@ -295,12 +295,12 @@ smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_
     count_items(collection->item_kinds, &item, pool_of_frames(collection));
 }
 
-/* A clock step concerns no host, so the item has no hosts. */
+/* A step concerns no host, so the item has no hosts. */
 void
-smcr_collect_notices_count_clock_step(smcr_collect_t *collection, smcr_when_t when, uint64_t back)
+smcr_collect_notices_count_step_back(smcr_collect_t *collection, const char *filter,
+                                     smcr_when_t when, uint64_t back)
 {
-    counted_items_t item = {.notice = {.filter = SMCR_FIGURE_CLOCK_FILTER, .count = 1,
-                                       .first = when, .back = back},
+    counted_items_t item = {.notice = {.filter = filter, .count = 1, .first = when, .back = back},
                             .hosts = nothing};
 
     count_items(collection->item_kinds, &item, pool_of_frames(collection));

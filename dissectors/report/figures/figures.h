@@ -494,6 +494,9 @@ typedef struct {
 /* Display filter of frames before which the clock of the capture was set back. */
 #define SMCR_FIGURE_CLOCK_FILTER "frame.time_delta < -1"
 
+/* Display filter of frames whose time is before that of the frame before. */
+#define SMCR_FIGURE_UNSORTED_FILTER "frame.time_delta < 0"
+
 /* Display filter of TCP's retransmissions after timeouts. */
 #define SMCR_FIGURE_TCP_WAIT_FILTER "tcp.analysis.rto"
 
@@ -515,8 +518,9 @@ typedef struct {
     uint64_t went_on;      /* longest time for which RoCE packets of a connection went on after
                               its RST, nanoseconds, if the notice counts tcp.flags.reset; 0: none
                               did, or another notice */
-    uint64_t back;         /* how far the clock of the capture was set back at `first`, nanoseconds,
-                              if the notice counts such steps; 0: another notice */
+    uint64_t back;         /* how far time goes back at `first`, nanoseconds, if the notice counts
+                              frames before which the clock was set back, or which are not sorted;
+                              0: another notice */
     uint64_t waited;       /* sum of the waits for retransmissions of one TCP connection: the one
                               with the largest sum, nanoseconds; 0: the notice counts no such
                               connections */

@@ -641,6 +641,26 @@ find_clock_step(smcr_finder_t *finder)
                     smcr_words_duration(finder->scope, notice.back), notice.first.frame, others);
 }
 
+/* Finding: the file is not sorted by time. The finding is a note if RoCE packets are out of order,
+ * because times are not known then. */
+static void
+find_unsorted(smcr_finder_t *finder)
+{
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, SMCR_FIGURE_UNSORTED_FILTER);
+    bool hides_times = smcr_finder_notice(finder, "smcr.out_of_order").count != 0;
+
+    smcr_finder_add_as(finder, hides_times ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
+                       &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_UNSORTED,
+                                              .count = notice.count,
+                                              .when = notice.first,
+                                              .filter = notice.filter},
+                       "The file is not sorted: time goes back at %s, the first time by %s; "
+                       "`reordercap` sorts the file%s",
+                       smcr_words_things(finder->scope, notice.count, "frame"),
+                       smcr_words_duration(finder->scope, notice.back),
+                       hides_times ? ", so that times are known" : "");
+}
+
 /* Finding: packets are captured after their own acknowledgements, or CLC and RoCE in an impossible
  * order, so the times of the capture do not show which packet was first. The two directions, or TCP
  * and RoCE, come from two interfaces with different clocks, for example from two captures that were
@@ -915,6 +935,7 @@ smcr_finding_on_capture(smcr_finder_t *finder)
 {
     find_cut_frames(finder);
     find_clock_step(finder);
+    find_unsorted(finder);
     find_differing_clocks(finder);
     if (smcr_finder_is_filtered(finder)) {
         suppress_findings_of_missing(finder);

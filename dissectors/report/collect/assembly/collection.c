@@ -50,6 +50,19 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
         capture->last_time = time;
 }
 
+/* Counts the frame if the file is not sorted at this frame: its time is before that of the frame
+ * before. After the clock was set back, the corrected times are compared. */
+static void
+count_unsorted(smcr_collect_t *all, const packet_info *pinfo)
+{
+    smcr_when_t when = smcr_capture_when(pinfo);
+
+    if (pinfo->fd->has_ts && when.time < all->last_time)
+        smcr_collect_notices_count_step_back(all, SMCR_FIGURE_UNSORTED_FILTER, when,
+                                             all->last_time - when.time);
+    all->last_time = pinfo->fd->has_ts ? when.time : 0;
+}
+
 /* Returns the layer that a protocol of Wireshark stands for; 0: none. */
 static unsigned
 layer_of(int id)
@@ -352,9 +365,11 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo)
     unsigned layers = find_layers(all, pinfo);
 
     count_frame(&all->capture, pinfo);
+    count_unsorted(all, pinfo);
     if (smcr_capture_clock_step(pinfo))
-        smcr_collect_notices_count_clock_step(all, smcr_capture_when(pinfo),
-                                              smcr_capture_clock_step(pinfo));
+        smcr_collect_notices_count_step_back(all, SMCR_FIGURE_CLOCK_FILTER,
+                                             smcr_capture_when(pinfo),
+                                             smcr_capture_clock_step(pinfo));
     if (all->keeps_frames && pinfo->fd->cap_len < pinfo->fd->pkt_len)
         smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
     all->capture.roce_frames += (layers & ROCE) != 0;

@@ -85,6 +85,7 @@ typedef enum {
     SMCR_FINDING_FIRST_REMARK = SMCR_FINDING_BY_TCP_RESET,
     SMCR_FINDING_BY_NO_OPTION,      /* one side does not offer SMC-R */
     SMCR_FINDING_BY_NO_ROCE,        /* the RoCE packets of a connection are not captured */
+    SMCR_FINDING_BY_UNSORTED,       /* frames with an earlier time than the frame before */
     SMCR_FINDING_BY_LACK,           /* packets that are not captured */
     SMCR_FINDING_BY_UNFINISHED,     /* handshakes whose end is not captured */
     SMCR_FINDING_BY_LATE_START,     /* connections that began before the capture */
