@@ -19,7 +19,7 @@ extern int proto_smcr;
     extern expert_field ei_smcr_##ei;
 #include "experts.def"
 
-/* Registers the protocol with its fields, subtrees and expert items; called once at start. */
+/* Registers the protocol with its fields, subtrees and expert items. */
 void smcr_fields_register(void);
 
 /* ---- texts of codes ---- */

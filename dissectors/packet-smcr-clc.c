@@ -41,7 +41,7 @@ static dissector_handle_t builtin; /* Wireshark's own dissector `smc`; NULL: thi
                                       Wireshark has none */
 static heur_dtbl_entry_t *heuristic;
 
-/* Dissects bytes of a TCP connection whose CLC messages came in earlier frames. */
+/* Dissects bytes of a TCP connection after its CLC messages. */
 static int
 dissect_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
              void *data)
@@ -84,7 +84,7 @@ dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_
     return smcr_tcp_dissect_rest(tvb, offset, pinfo, tree, data);
 }
 
-/* The function of this dissector that Wireshark's TCP calls. Declines a segment that an ICMP error
+/* The function of this dissector that Wireshark's TCP calls. Declines a segment that another packet
  * quotes. */
 static int
 dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)

@@ -6,11 +6,11 @@
  *
  * What is dissected:
  * - Packets of RoCEv2 (UDP), RoCEv1 (Ethernet) and InfiniBand. A wrapper runs before InfiniBand's
- *   dissector: it reads the headers, and lets packet/ learn the packet. InfiniBand's dissector then
- *   shows the headers, and offers the payload to the heuristic smcr_roce_dissect_payload(), which
- *   shows the message.
+ * dissector: it reads the headers, and lets packet/ learn the packet. InfiniBand's dissector then
+ * shows the headers, and offers the payload to the heuristic smcr_roce_dissect_payload(), which
+ * shows the message.
  * - Queue pairs of SMC-R are those that CLC and LLC name. On other queue pairs a SEND that keeps
- *   every rule of LLC or CDC proves SMC-R.
+ * every rule of LLC or CDC proves SMC-R.
  * - The data of RDMA WRITEs goes to the dissectors that would get it over TCP (payload/).
  * - RoCE of other programs with the preference smcr.roce (docs/roce.md).
  *
@@ -18,12 +18,11 @@
  * host/hooks.c has the wrappers, packet/ learns and shows. Preferences, all registered in
  * host/preferences.c: smcr.check_icrc, smcr.roce, smcr.builtin_too.
  *
- * Limitations:
- * - After 1000 packets of no interest the wrapper steps aside. Then only the heuristic is called,
- *   until the first sign of SMC-R (host/hooks.c). The heuristic sees no acknowledgement.
- * - An RDMA WRITE proves nothing by itself. Without CLC, its data belongs to no connection until a
- *   CDC message comes.
- * - A message of several packets is not reassembled if the snaplen truncates one of the packets.
+ * Limitations: - After 1000 packets of no interest the wrapper may step aside (host/hooks.c). Then
+ * only the heuristic is called, until the first sign of SMC-R. The heuristic sees no
+ * acknowledgement. - An RDMA WRITE proves nothing by itself. Without CLC, its data belongs to no
+ * connection until a CDC message comes. - A message of several packets is not reassembled if the
+ * snaplen truncates one of the packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -94,9 +94,8 @@ dissect_experiment(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree
 SMCR_HOOKS_WRAPPER(experiment_1, dissect_experiment, EXPERIMENT_1)
 SMCR_HOOKS_WRAPPER(experiment_2, dissect_experiment, EXPERIMENT_2)
 
-/* Calls TCP's dissector, if the file has several capture points: what they show of the segment is
- * learned and shown even if TCP's dissector throws an exception. It does so for the copies of
- * truncated segments, which it cannot reassemble. */
+/* Calls TCP's dissector in a file with several capture points: what they show of the segment is
+ * learned and shown even if TCP's dissector throws an exception. */
 static int
 dissect_at_point(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -114,8 +113,7 @@ dissect_at_point(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data
     return used;
 }
 
-/* Wraps TCP's dissector, from the first TCP connection with a sign of SMC on: calls the wrapped
- * dissector, and then adds the plugin's fields. */
+/* Wraps TCP's dissector: calls the wrapped dissector, and then adds the plugin's fields. */
 static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

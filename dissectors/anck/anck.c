@@ -431,9 +431,9 @@ show_content(const display_t *shown)
     }
 }
 
-/* Called by Wireshark for UDP packets. Returns the bytes used; 0: the packet is none of the tap,
- * and Wireshark asks other dissectors. The packet is learned before it is shown; a packet that an
- * ICMP error quotes is shown, but not learned. */
+/* Dissects a packet of the tap. Returns the bytes used; 0: the packet is none of the tap, and
+ * Wireshark asks other dissectors. The packet is learned before it is shown; a packet that an ICMP
+ * error quotes is shown, but not learned. */
 static int
 dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
@@ -464,7 +464,7 @@ dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
     return call_dissector_only(handle, tvb, pinfo, tree, data) != 0;
 }
 
-/* Called before a file is dissected. */
+/* Forgets what was learned of the last file. */
 static void
 start_file(void)
 {

@@ -8,8 +8,8 @@
 #pragma once
 
 /* Registers the dissector. Whatever it learns of the tap's headers is valid for one file, and is
- * reset before the next one. Called once, when protocols register. */
+ * reset before the next one. */
 void smcr_anck_register(void);
 
-/* Registers the heuristic for UDP; called once, after all protocols have registered. */
+/* Registers the heuristic for UDP, after all protocols have registered. */
 void smcr_anck_handoff(void);

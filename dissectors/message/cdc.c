@@ -1,6 +1,6 @@
 /* CDC messages: each side of a connection reports up to where it has written (producer cursor), and
  * up to where it has read (consumer cursor) (RFC 7609 A.4, net/smc/smc_cdc.h). The last 18 bytes of
- * a message are reserved, also in Linux.
+ * a message are reserved; ANCK (the kernel of Alibaba) uses the first of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -155,8 +155,9 @@ check_message(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         smcr_say_note(walk, hf_smcr_cdc_flags, &ei_smcr_cdc_urgent_flags);
 }
 
-/* Whether the capture has all bytes of the message up to the flags, and the message has its right
- * length. The bytes after the flags are reserved, and may be truncated by snaplen. */
+/* Whether the capture has all bytes of the message up to the end of the flags, and the length of
+ * the message is right: 44 in its length field, and at least 44 bytes on the wire. The bytes after
+ * the flags are reserved, and may be truncated by snaplen. */
 static bool
 is_complete(tvbuff_t *payload, const smcr_cdc_t *cdc)
 {
@@ -205,8 +206,8 @@ read_credits(tvbuff_t *tvb, smcr_cdc_t *cdc)
         cdc->credits = tvb_get_uint8(tvb, SMCR_CDC_FLAGS_END);
 }
 
-/* Uses the layout of smcr_cdc_dissect(). smcr_message_is_smcr() recognises messages on unknown
- * queue pairs by the result, so the result has to be false in every case of doubt. */
+/* smcr_message_is_smcr() recognises messages on unknown queue pairs by the result, so the result
+ * has to be false in every case of doubt. */
 bool
 smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 {
@@ -229,7 +230,7 @@ smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 
 /* ---- one message of SMC-D ---- */
 
-/* The numbers are in the byte order of the host, which is taken for little endian. */
+/* If the flags are not captured, the message has no summary. */
 proto_tree *
 smcr_cdc_dissect_smcd(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc)
 {
@@ -255,7 +256,6 @@ smcr_cdc_dissect_smcd(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_
     return walk.tree;
 }
 
-/* Shows nothing, and raises no expert item. */
 bool
 smcr_cdc_decode_smcd(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 {

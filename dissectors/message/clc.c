@@ -2,7 +2,7 @@
  * Decline (A.2.5). Proposal, Accept and Confirm are in clc_proposal.c and clc_accept.c.
  *
  * A message is decoded part by part; each part marks its bytes. Bytes that no part has marked are
- * shown as extra bytes. So every byte is accounted for, whatever the offsets are.
+ * shown, too. So every captured byte is shown, whatever the offsets are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -50,7 +50,7 @@ SMCR_LAYOUT(decline_words, "SMC Decline v2 words", 16,
 
 /* ---- Decline ---- */
 
-/* Shows the text of the diagnosis code, below its item and in the summary. */
+/* Shows the text of the diagnosis code, after its item and in the summary. */
 static void
 explain_diagnosis(smcr_message_clc_t *message, const smcr_clc_decline_t *decline)
 {
@@ -171,9 +171,9 @@ check_trailer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return true;
 }
 
-/* Shows the trailer after the body, and returns whether it is right; false if it is missing. If
- * the message is truncated within the body, an expert item of the body has already reported this.
- * If the trailer is incomplete, `message->reached_end` becomes false. */
+/* Shows the trailer after the body, and returns whether it is an eyecatcher; false if it is
+ * missing. If the message is truncated within the body, an expert item of the body has already
+ * reported this. If the trailer is incomplete, `message->reached_end` becomes false. */
 static bool
 dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
 {
@@ -206,7 +206,7 @@ length_is_wrong(const smcr_message_clc_t *message)
                                     : length < message->required_length;
 }
 
-/* Raises an expert item if the length field is wrong. */
+/* Raises an expert item if the length field is wrong, or above SMCR_CLC_LENGTH_MAX. */
 static void
 check_length(const smcr_message_clc_t *message)
 {
@@ -236,8 +236,9 @@ body_of(uint8_t of_type)
     }
 }
 
-/* Returns the version whose layout the message has. A version above 2 is unknown: then a message
- * that is longer than a Decline or Accept of version 1 counts as version 2. */
+/* Returns the version whose layout the message has. A version above 2 is unknown: then a Decline
+ * that is longer than in version 1, or another message that is longer than an Accept of version 1,
+ * counts as version 2. */
 static unsigned
 format_of(const smcr_clc_header_t *header)
 {
@@ -274,8 +275,8 @@ keep_verdict(const smcr_message_clc_t *message, unsigned captured, unsigned byte
     clc->lacks_diagnosis = captured < MIN(SMCR_CLC_CODE_LENGTH, bytes);
 }
 
-/* Decodes a message whose header is captured. The body is read within the message's own length, so
- * a wrong length in it cannot reach the next message. */
+/* Decodes a message whose header is captured. The body is read within the bytes of `tvb`, so a
+ * wrong count or offset in it cannot reach the next message. */
 static void
 dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
 {

@@ -1,5 +1,5 @@
 /* CLC Accept and Confirm, which have almost the same layout: RFC 7609 A.2.3 and A.2.4 for SMC-R,
- * net/smc/smc_clc.h for SMC-D and for version 2. Called by clc.c.
+ * net/smc/smc_clc.h for SMC-D and for version 2.
  *
  * The two low bits of byte 7 are the type: SMC-R or SMC-D. RFC 7609, which has SMC-R only, sends
  * zero there. Bit 0x08 announces a first contact. RFC 7609 has this bit in the Accept only, Linux
@@ -47,8 +47,7 @@ SMCR_LAYOUT(smcr_v2, "SMC Accept v2", 104,
     KEEP_TEXT(hf_smcr_eid, 64, SMCR_WIRE_EID_LENGTH, smcr_clc_accept_t, eid),
     SHOW(hf_smcr_reserved, 96, 8));
 
-/* The values of an Accept or Confirm of SMC-D. They are shown, and the state does not learn
- * them. */
+/* The values of an Accept or Confirm of SMC-D. smcr_clc_accept_t is for those of SMC-R only. */
 typedef struct {
     uint64_t gid;   /* GID of the sender's ISM device */
     uint64_t token; /* token of the sender's buffer (DMB) */
@@ -262,8 +261,8 @@ describe_fce(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
     smcr_clc_check_release(walk, hf_smcr_clc_release_0f, release);
 }
 
-/* Returns the layout of the bytes after the first 36 bytes of the first contact extension. In
- * release 1, these bytes are negotiated values; in release 0 of SMC-R, reserved bytes. NULL: the
+/* Returns the layout of the bytes after the first 36 bytes of the first contact extension. From
+ * release 1 on, these bytes are negotiated values; in release 0 of SMC-R, reserved bytes. NULL: the
  * message is SMC-D of release 0, whose extension ends after 36 bytes. */
 static const smcr_layout_t *
 fce_tail(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
@@ -273,8 +272,8 @@ fce_tail(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
     return message->clc->smcd ? NULL : &fce_v20;
 }
 
-/* Dissects the first contact extension at `start`. In a Confirm of SMC-R, a list of GIDs
- * follows. `required_length` grows by each part that the message must have, captured or not. */
+/* Dissects the first contact extension at `start`. In a Confirm of SMC-R, a list of GIDs follows.
+ * `required_length` grows by each part that is reached, even if it is incomplete. */
 static void
 dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *accept)
 {
@@ -413,8 +412,7 @@ say_smcr_ids(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
 }
 
 /* The values of an SMC-D message are stored in a struct of their own, and not in `clc`, where the
- * state would take them for values of SMC-R. The texts are made last; none is made if the message
- * is only examined. */
+ * state would take them for values of SMC-R. */
 void
 smcr_clc_accept(smcr_message_clc_t *message)
 {

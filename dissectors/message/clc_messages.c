@@ -102,8 +102,7 @@ next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
     return next;
 }
 
-/* Goes through the bytes between the parts in ascending order. An expert item about missing bytes
- * is raised once for each message. */
+/* Goes through the bytes between the parts in ascending order. */
 void
 smcr_clc_show_other_bytes(smcr_message_clc_t *message)
 {

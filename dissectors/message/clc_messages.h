@@ -18,7 +18,7 @@
     SHOW(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2), \
     BITS(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, bits_)
 
-/* Number of entries in smcr_message_clc_t.parts. A message has at most five parts that are not
+/* Number of entries in smcr_message_clc_t.parts. A message has fewer parts that are not
  * contiguous. */
 #define SMCR_MESSAGE_CLC_PARTS_MAX 8
 
@@ -30,9 +30,9 @@ typedef struct {
     smcr_clc_t *clc;            /* the decoded values, for the caller */
     unsigned format;            /* version whose layouts are used: 1 or 2 */
     unsigned release;           /* release of SMC version 2 that the link group has agreed on in its
-                                   first contact; 0: not known */
-    bool reached_end;           /* all parts decoded so far were captured as a whole; false: bytes
-                                   are missing, and no further part is decoded */
+                                   first contact; 0: release 0, or not known */
+    bool reached_end;           /* no part decoded so far is incomplete, in the message or in the
+                                   capture; false: no further part is decoded */
     bool consistent;            /* all counts and offsets so far are possible; false: one of them is
                                    wrong, so the right length of the message is not known */
     unsigned required_length;   /* length in bytes that follows from the type and the counts of the
@@ -44,7 +44,8 @@ typedef struct {
         unsigned start; /* offset of the part's first byte in the message */
         unsigned end;   /* offset after the part's last byte */
     } parts[SMCR_MESSAGE_CLC_PARTS_MAX]; /* parts of the message that have been decoded, in the
-                                            order of their decoding */
+                                            order of their decoding; contiguous parts share an
+                                            entry */
 } smcr_message_clc_t;
 
 /* Layout of a peer ID (A.2.1): the parts of its 8 bytes. */
@@ -73,9 +74,10 @@ void smcr_clc_say_vendor_options(const smcr_layout_walk_t *walk, uint32_t option
 /* Adds the bytes from offset `start` to `end` - 1 to message->parts. */
 void smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end);
 
-/* Shows the bytes of the message that are in none of message->parts. If the message was captured as
- * a whole, these are extra bytes, and an expert item is raised. If the message is truncated, the
- * bytes may belong to a part that was not decoded, and no expert item is raised. */
+/* Shows the bytes of the message that are in none of message->parts. If no part is incomplete
+ * (message->reached_end), these are extra bytes, and an expert item is raised; message->reached_end
+ * becomes false if they are not captured. If a part is incomplete, the bytes may belong to a part
+ * that was not decoded, and no expert item is raised. */
 void smcr_clc_show_other_bytes(smcr_message_clc_t *message);
 
 /* Adds the item of a part: field `hf` with the subtree `ett`, for `length` bytes from offset
@@ -85,7 +87,7 @@ smcr_layout_walk_t smcr_clc_subtree(const smcr_layout_walk_t *parent, int hf, in
                                     unsigned start, unsigned length);
 
 /* Sets the length of the item of `walk`, which smcr_clc_subtree() has added, so that the item ends
- * before offset `end` of the message. Called when `end` is known. */
+ * before offset `end` of the message. Does nothing if there is no such item. */
 void smcr_clc_subtree_end(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                           unsigned end);
 
@@ -98,8 +100,8 @@ typedef struct {
 } smcr_message_clc_list_t;
 
 /* Returns how many of the announced entries of the list fit between list->start and the next
- * decoded part or the end of the message. Raises an expert item if not all announced entries fit,
- * or if their number is above SMCR_CLC_COUNT_MAX. */
+ * decoded part or the end of the message. Raises an expert item if not all announced entries fit
+ * (message->consistent becomes false), or if their number is above SMCR_CLC_COUNT_MAX. */
 unsigned smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                              const smcr_message_clc_list_t *list);
 
@@ -192,8 +194,8 @@ void smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t
 
 /* Dissects the SMCv2 extension of a Proposal, and the SMC-Dv2 extension, whose offset is in the
  * SMCv2 extension. Returns the length in bytes that both extensions together should have, by the
- * counts in the message, without the part that is not captured; 0: there is no SMCv2 extension, or
- * its place in the message is impossible. */
+ * counts in the message. An extension that is missing, incomplete or at an impossible place counts
+ * as 0. */
 unsigned smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal);
 
 /* A function that shows, checks and decodes one type of message, including the header (A.2.2 to

@@ -1,6 +1,5 @@
 /* CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and the kinds of SMC that it
- * offers. Called by clc.c. The areas that Linux adds for SMC-D and SMCv2 are in
- * clc_proposal_v2.c.
+ * offers. The areas that Linux adds for SMC-D and SMCv2 are in clc_proposal_v2.c.
  *
  * Offsets in the message state where its parts are. The IP area begins `ip_area_offset` bytes after
  * the end of the field that has this offset.
@@ -65,8 +64,8 @@ has_host_bits(const smcr_clc_proposal_t *proposal)
 }
 
 /* Returns the meaning of the subnet field as text. RFC 7609 prescribes the mask in this field;
- * Linux sends the network address. NULL: not known, because the field may be a mask or a network
- * address. A mask of up to 7 bits has the form of a network address. */
+ * Linux sends the network address. NULL: not known, because the length of the mask is not 1 to 32,
+ * or because the field may be either: a mask of up to 7 bits has the form of a network address. */
 static const char *
 subnet_kind(const smcr_clc_proposal_t *proposal)
 {
@@ -95,7 +94,7 @@ append_subnet(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposa
                                subnet[3], proposal->subnet_length);
 }
 
-/* Appends "2 IPv6 prefixes" to the line of the IP area. */
+/* Appends `separator` and a text such as "2 IPv6 prefixes" to the line of the IP area. */
 static void
 append_prefix_count(const smcr_layout_walk_t *walk, const char *separator, unsigned count)
 {
@@ -103,8 +102,8 @@ append_prefix_count(const smcr_layout_walk_t *walk, const char *separator, unsig
                            count == 1 ? "" : "es");
 }
 
-/* Adds the client's subnet and the number of IPv6 prefixes, in words, to the item of the subnet and
- * to the line of the message. */
+/* Adds the meaning of the subnet field to its item, and the subnet and the number of IPv6 prefixes
+ * to the line of the IP area. Raises an expert item if the subnet has bits after its mask. */
 static void
 describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal)
 {

@@ -1,6 +1,5 @@
 /* The areas that SMC-D and SMCv2 add to the CLC Proposal: the SMC-D area, the SMCv2 extension and
- * the SMC-Dv2 extension (Linux net/smc/smc_clc.h, which follows IBM's SMCv2 formats). Called by
- * clc_proposal.c.
+ * the SMC-Dv2 extension (Linux net/smc/smc_clc.h, which follows IBM's SMCv2 formats).
  *
  * The SMC-D area has the offset of the SMCv2 extension, and the SMCv2 extension has the offset of
  * the SMC-Dv2 extension. An offset counts from the end of the field that has it.
@@ -189,9 +188,9 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
 
 /* ---- SMCv2 extension: checks ---- */
 
-/* Checks the requirements of an offer of SMC-R: a GID and, in release 1, at least 16 connections
- * and one link. Linux declines any other offer, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12,
- * R-V2CLC-14, R-V2CLC-15) */
+/* Checks the requirements of an offer of SMC-R: a GID and, from release 1 on, at least 16
+ * connections and one link (smc_clc_srv_v2x_features_validate(); R-V2CLC-12, R-V2CLC-14,
+ * R-V2CLC-15) */
 static void
 check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal)
 {
@@ -234,8 +233,8 @@ check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 
 /* ---- SMCv2 extension ---- */
 
-/* Raises an expert item if the offer needs a part of the message, and this part is missing: its
- * offset is 0. */
+/* Raises an expert item at the field `hf`: the offer needs the part of the message that `part`
+ * names, but its offset is 0. */
 static void
 report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                const char *part)
@@ -334,8 +333,8 @@ is_v21_extension(tvbuff_t *tvb, unsigned start)
 
 /* Dissects the SMC-Dv2 extension, or reports that it is missing although SMC-Dv2 is offered. The
  * offset of the SMC-Dv2 extension is in the SMCv2 extension, which begins at `start`. Returns the
- * number of bytes that the SMC-Dv2 extension should have by its count; 0: there is no such
- * extension, or it is not captured. */
+ * number of bytes that the SMC-Dv2 extension should have by its count; 0: it is missing, incomplete
+ * or at an impossible place. */
 static unsigned
 dissect_smcd_part(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                   smcr_clc_proposal_t *proposal, unsigned start)

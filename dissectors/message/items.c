@@ -78,8 +78,8 @@ smcr_item_expert_row(const expert_field *expert)
     return row;
 }
 
-/* Adds the field smcr.breach next to the item of a breach, if a filter or a listener asks for that
- * field. */
+/* Adds the field smcr.breach next to the item of a breach, if the tree is shown, or a filter or a
+ * listener asks for that field. */
 static void
 add_breach_field(proto_item *item, const smcr_item_expert_row_t *row)
 {
@@ -100,8 +100,7 @@ is_expert_item(const proto_item *item)
            g_str_has_prefix(item->finfo->rep->representation, "Expert Info (");
 }
 
-/* Returns the expert item that was added to `item` last; NULL: `item` has none, or there is no
- * tree. */
+/* Returns the last expert item with a text below `item`; NULL: there is none. */
 static proto_item *
 newest_expert_item(const proto_item *item)
 {

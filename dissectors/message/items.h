@@ -1,6 +1,5 @@
-/* Functions for tree items whose text differs between versions of Wireshark: the functions make the
- * same text in all versions, so that tests and scripts can rely on the text. Also the functions
- * that raise expert items.
+/* Functions for tree items, and functions that raise expert items. Their texts are the same in all
+ * versions of Wireshark, so that tests and scripts can rely on the texts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,15 +26,15 @@ smcr_item_hide(proto_item *item)
 }
 
 /* Shows `length` captured bytes from byte `start` of `tvb` on as field `hf`, of type FT_BYTES. The
- * text has the first 36 bytes only. Returns the item. */
+ * text has the first 36 bytes at most. Returns the item. */
 proto_item *smcr_item_bytes(proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start,
                             unsigned length);
 
 /* Makes a text from `length` bytes that a peer chose, without control characters, so that every
  * output may contain the text. Host names and enterprise IDs are ASCII (net/smc/smc_clc.h). A byte
- * that is not printable ASCII is written as \xNN, as is the backslash, so that the bytes can be
- * restored from the text. Blanks and zeros at the end are padding, and are left out. Returns a text
- * allocated from `scope`, never NULL. */
+ * that is not printable ASCII is written as \xNN, as is the backslash, so that the text is
+ * unambiguous. Blanks and zeros at the end are padding, and are left out. Returns a text allocated
+ * from `scope`, never NULL. */
 char *smcr_item_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
 
 /* The preference smcr.strict: expert items also report doubtful and harmless breaches. */
@@ -64,12 +63,13 @@ smcr_item_is_breach(int group, int severity)
 /* A function that is called for each expert item that the plugin raises, after it is raised. */
 typedef void smcr_item_observer_t(packet_info *pinfo, const expert_field *expert);
 
-/* Sets the observer of all expert items of the plugin. Called once, when protocols register. */
+/* Sets the observer of all expert items of the plugin. There is one observer: the last one that was
+ * set. */
 void smcr_item_observe(smcr_item_observer_t *with);
 
 /* Sets whether smcr_item_raise() and smcr_item_raise_text() raise expert items. False while a
- * message with a wrong ICRC is shown, since any of its bytes may be wrong. The caller sets it to
- * true again after the message. smcr_item_raise_unconditionally() raises in either case. */
+ * message with a wrong ICRC or TCP checksum is shown, since any of its bytes may be wrong.
+ * smcr_item_raise_unconditionally() raises in either case. */
 void smcr_items_raise_of_messages(bool raise);
 
 /* Raises the expert item `expert` at `item`, with the sentence in experts.def, whatever the
@@ -78,8 +78,9 @@ void smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, exper
 
 /* Raises the expert item `expert`, of experts.def, at `item`. `text` is the text of the expert
  * item; NULL: the sentence in experts.def. An expert item whose row is `strict` is raised only with
- * the preference smcr.strict. If smcr_item_is_breach() holds for the expert item, also adds the
- * hidden field smcr.breach. */
+ * the preference smcr.strict; none is raised after smcr_items_raise_of_messages(false). If
+ * smcr_item_is_breach() holds for the expert item, also adds the hidden field smcr.breach, for a
+ * shown tree, filter or listener. */
 #define smcr_item_raise(pinfo, item, expert) smcr_item_raise_text(pinfo, item, expert, NULL)
 void smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
                           const char *text);

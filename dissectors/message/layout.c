@@ -202,7 +202,8 @@ show_part(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
 }
 
 /* Adds the value a second time, hidden, as the either-of field: with this field users filter for a
- * value that several fields may have. Nothing is added if no filter asks for it. */
+ * value that several fields may have. Nothing is added if neither a shown tree nor a filter or
+ * column needs the field. */
 static void
 add_either_of_field(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
                     unsigned order)
@@ -212,7 +213,7 @@ add_either_of_field(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsig
                                                   (int)offset, row->length, order));
 }
 
-/* Shows a row that is a number, and returns its item. Reserved bits that are set raise an expert
+/* Shows a row as one value, and returns its item. Reserved bits that are set raise an expert
  * item. */
 static proto_item *
 show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
@@ -272,9 +273,9 @@ show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
     return show_value(row, walk, offset);
 }
 
-/* Looks for reserved bits that are set: sets walk->violation if the message is only examined,
- * otherwise raises an expert item for each. `captured`: number of captured bytes from the row's
- * first byte on, which may be more than the row has, or negative. */
+/* Looks for reserved bits that are set: sets `*violation` if the message is only examined;
+ * otherwise raises an expert item for each reserved field with such bits. `captured`: number of
+ * captured bytes from the row's first byte on, which may be more than the row has, or negative. */
 static void
 examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
             const uint8_t *bytes, int captured)
@@ -313,8 +314,7 @@ has_only_reserved_from(const smcr_layout_t *layout, unsigned index, const smcr_l
     return base + layout->length <= tvb_reported_length(walk->tvb);
 }
 
-/* Nothing after the captured bytes is read. The result says whether callers may use the stored
- * members. */
+/* The result says whether callers may use the stored members. */
 bool
 smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                  void *keep)
@@ -342,7 +342,7 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
     return true;
 }
 
-/* NULL only if there is no tree. So callers append texts to the result without a check. */
+/* NULL only if there is no tree. */
 proto_item *
 smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 {
@@ -355,8 +355,8 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 
 /* ---- texts of a message ---- */
 
-/* Makes the text `text_` from the format and the arguments of the calling function. Returns from
- * the calling function in two cases: 1. the message is only examined; 2. `seen_` is false: nobody
+/* Makes the text `text_` from the format and the arguments of the function that uses the macro.
+ * Ends that function in two cases: 1. the message is only examined; 2. `seen_` is false: nobody
  * will see the text. */
 #define TEXT_OF(walk_, format_, text_, seen_) \
     if ((walk_)->violation || !(seen_)) \
@@ -366,15 +366,13 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
     const char *text_ = wmem_strdup_vprintf((walk_)->pinfo->pool, format_, arguments); \
     va_end(arguments)
 
-/* Whether a text has a place, in the Info column or in the message's line. Without columns and tree
- * no text is made. */
+/* Whether a text has a place, in the Info column or in the message's line. */
 static bool
 has_place(const smcr_layout_walk_t *walk, const char *info, const char *line)
 {
     return (info && walk->pinfo->cinfo) || (line && walk->top);
 }
 
-/* The text is made only if a column or an item takes it. */
 void
 smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *line,
                const char *format, ...)
@@ -390,8 +388,8 @@ smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *lin
         proto_item_append_text(walk->top, "%s%s", line, text);
 }
 
-/* Returns before it writes anything if the message is only examined (TEXT_OF). `key` and `words`
- * name the same value: short in the Info column, in the user's words in the tree. */
+/* `key` and `words` name the same value: short in the Info column, in the user's words in the
+ * tree. */
 void
 smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words, const char *format,
          ...)
@@ -429,8 +427,7 @@ smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *exper
     smcr_item_raise_text(walk->pinfo, smcr_layout_item(walk, hf), expert, text);
 }
 
-/* If the walk shows the message, extra bytes get an expert item. If it only examines whether a SEND
- * is a message (`violation`), they set `*violation`. Both must judge the same bytes alike. */
+/* Extra bytes also count if they are not captured. */
 void
 smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from)
 {

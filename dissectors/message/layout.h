@@ -1,11 +1,11 @@
 /* Message layouts as tables, and smcr_layout_walk(), which reads a message by its table (the walk).
- * The walk shows the fields of the message, and stores the values that the state needs in the
- * message's struct. The functions of this header work for all messages; the tables are in the files
- * of the messages. The smcr_say functions write texts and expert items of a message.
+ * The walk shows the fields of the message, and stores values in the caller's struct. The tables
+ * are in the files of the messages. The smcr_say functions write texts and expert items of a
+ * message.
  *
- * The rows of a table cover every byte of the message, including reserved bytes, in wire order.
- * Parts whose offset or number depends on the message (prefixes, EIDs, lists of RKeys) have tables
- * of their own. The code of the message walks these tables with the offset of each part.
+ * The rows of a table cover a message, or a part of it, without gaps and in wire order, including
+ * reserved bytes. Parts whose offset or number depends on the message (prefixes, EIDs, lists of
+ * RKeys) have tables of their own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -76,8 +76,8 @@ struct smcr_layout {
     static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
     const smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
 
-/* The files that define layouts. Each of them ends with SMCR_LAYOUT_LIST, a list of its layouts: a
- * unit test checks all lists. NULL ends a list. */
+/* The files that define layouts. Each of them has SMCR_LAYOUT_LIST, a list of its layouts: a unit
+ * test checks all lists. NULL ends a list. */
 #define SMCR_LAYOUT_FILES(DO) \
     DO(cdc) \
     DO(clc) \
@@ -96,7 +96,7 @@ SMCR_LAYOUT_FILES(SMCR_LAYOUT_DECLARE)
     const smcr_layout_t *const smcr_layout_list_##file_[] = {__VA_ARGS__, NULL}
 
 /* Initializes `keep`, `member` and `member_size` of a row from the type of the struct's member: an
- * array stores bytes in wire order, an integer is stored in host order. */
+ * array of bytes is stored in wire order, an integer in host order. */
 #define SMCR_LAYOUT_MEMBER(type_, member_) \
     .keep = _Generic(((type_ *)0)->member_, uint8_t *: SMCR_KEEP_BYTES, \
                      default: SMCR_KEEP_INTEGER), \
@@ -138,15 +138,16 @@ typedef struct smcr_shown smcr_layout_item_t;
 /* The message that a walk reads, and the places where the walk shows the message. */
 typedef struct {
     packet_info *pinfo; /* the frame that has the message */
-    tvbuff_t *tvb;    /* the message alone: its reported length is the length of the message */
-    proto_tree *tree; /* tree to which rows add their items; NULL: nothing is shown, but members are
+    tvbuff_t *tvb;    /* the message; bytes after its reported length do not belong to the
+                         message */
+    proto_tree *tree; /* tree to which rows add their items; NULL: no item is added, but members are
                          stored */
     proto_item *top;  /* item of the whole message, to whose label texts are appended; NULL: none */
     unsigned peer_order; /* byte order of rows with `peer_order`: ENC_BIG_ENDIAN or
                             ENC_LITTLE_ENDIAN */
     bool *violation;  /* NULL: the walk shows the message. Not NULL: the walk only examines the
                          message. Nothing is shown, and `*violation` becomes true if the message
-                         does not fit its layout. */
+                         does not fit its layout, or has an impossible count or length. */
     smcr_layout_item_t **shown;  /* head of the message's list of items, for smcr_layout_item();
                                     NULL: no list is kept */
 } smcr_layout_walk_t;
@@ -155,19 +156,19 @@ typedef struct {
  * the struct `keep`. `keep` may be NULL if no row stores a value. Reserved bits that are not zero
  * raise an expert item.
  *
- * Returns true if walk->tvb has all captured bytes of the layout. Returns false if the message or
- * the capture ends before the end of the layout: the bytes of the incomplete row are then shown as
- * bytes, with an expert item, and the members of this row and of later rows do not change. But the
- * result is true if the capture has truncated nothing but reserved rows.
+ * Returns whether all bytes of the layout are captured; reserved rows at its end may be truncated
+ * by snaplen. If the message or the capture ends before the end of the layout, the remaining bytes
+ * are shown as bytes, with an expert item, and the members of the incomplete row and of later rows
+ * do not change.
  *
- * If walk->violation is set, it becomes true in two cases: the message ends before the end of the
- * layout, or captured reserved bits are not zero. */
+ * If walk->violation is not NULL, `*violation` becomes true in two cases: the message ends before
+ * the end of the layout, or reserved bits are not zero. */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                       void *keep);
 
-/* Returns the last item of the field `hf` that the walk has added for the message. Returns the item
- * of walk->tree if the walk has added no such item, or if Wireshark did not make the item because
- * nobody needs the field. */
+/* Returns the last item of the field `hf` in the list of walk->shown. Returns the item of
+ * walk->tree if there is no list or no such item: Wireshark does not make an item that nobody
+ * needs. */
 proto_item *smcr_layout_item(const smcr_layout_walk_t *walk, int hf);
 
 /* Returns whether any of the captured bytes in [offset, offset + length) is not zero. */
@@ -175,7 +176,8 @@ bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
 
 /* Raises an expert item at `item`, because bytes before offset `end` of walk->tvb are missing. "Cut
  * short": the message has at least `end` bytes, but the capture is truncated. "Message short": the
- * message itself ends before offset `end`; this sets walk->violation if the walk only examines. */
+ * message itself ends before offset `end`. If the walk only examines, no expert item is raised, and
+ * a short message sets `*violation`. */
 void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end);
 
 /* The smcr_say functions append text to the Info column and to the message's item walk->top
@@ -213,8 +215,8 @@ void smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *
                           const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /* Shows the bytes of `payload` from offset `from` on, which come after the message, and raises an
- * expert item. If the walk only examines the message, sets walk->violation instead. Does nothing if
- * the payload ends at `from`. */
+ * expert item. If the walk only examines the message, sets `*violation` instead. Does nothing if
+ * the payload has no such bytes. */
 void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from);
 
 /* ---- values of fields ---- */

@@ -155,7 +155,7 @@ message_length(tvbuff_t *payload, bool v2, unsigned order)
 }
 
 /* Stores the byte order in which the length field of version 2 is equal to the length of the
- * payload. Stores nothing if the field has the same value in both orders. */
+ * payload. Stores none if the field is equal in both orders or in neither. */
 static void
 keep_byte_order(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
@@ -167,8 +167,8 @@ keep_byte_order(const smcr_message_llc_t *message, tvbuff_t *payload)
     message->llc->big_endian = big && !little;
 }
 
-/* Whether the length field is right. A message of version 1 has 44 bytes. A message of version 2
- * has all bytes of the SEND, and at least 44. */
+/* Whether the length field is right. In version 1 it is 44; in version 2 it is the number of bytes
+ * of the SEND, at least 44. */
 static bool
 length_is_right(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
@@ -179,8 +179,9 @@ length_is_right(const smcr_message_llc_t *message, tvbuff_t *payload)
     return length == SMCR_LLC_LENGTH;
 }
 
-/* Checks the length and returns whether it is right. A wrong length raises an expert item. Of a
- * message of version 2, also stores the byte order that the length shows (keep_byte_order()). */
+/* Checks the length and returns whether it is right. A wrong length is a fault
+ * (smcr_llc_raise_fault()). Of a message of version 2, also stores the byte order that the length
+ * shows (keep_byte_order()). */
 static bool
 check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
@@ -324,7 +325,6 @@ dissect_message(smcr_message_llc_t *message, tvbuff_t *payload)
     return true;
 }
 
-/* `llc` is filled in whether or not there is a tree. */
 proto_tree *
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {

@@ -6,12 +6,13 @@
 
 #include "llc_messages.h"
 
-/* Offsets in an ADD LINK of SMCv2, which has an extension with RTokens after its 44 bytes. */
+/* An ADD LINK of SMCv2 has an extension with RTokens after its 44 bytes: offsets in the message,
+ * and the highest number of RTokens. */
 #define EXTENSION_AT SMCR_LLC_LENGTH
 #define EXTENSION_RTOKENS_AT 72
 #define RKEYS_MAX 255 /* Linux: SMC_LLC_RKEYS_PER_MSG_V2 */
 
-/* An ADD LINK CONTINUATION has two RTokens, and reserved bytes after them. */
+/* An ADD LINK CONTINUATION has room for two RTokens, and reserved bytes after them. */
 #define CONT_RTOKENS_AT 8
 #define CONT_RTOKENS 2
 #define CONT_RESERVED_AT 40
@@ -159,8 +160,8 @@ gid_is_at_10(tvbuff_t *tvb)
     return captured >= 22 && !smcr_layout_has_bits(tvb, 10, 10) && tvb_get_ntohs(tvb, 20) == 0xffff;
 }
 
-/* Writes the reason with which an ADD LINK response rejects the link into the Info column and the
- * line of the message, and raises the expert item. */
+/* Writes the reason with which a response rejects a link into the Info column and the line of the
+ * message, and raises the expert item. */
 static void
 say_rejection(const smcr_message_llc_t *message)
 {
@@ -321,8 +322,8 @@ delete_reason_text(const smcr_message_llc_t *message)
     return wmem_strdup_printf(message->walk.pinfo->pool, " (%s)", text);
 }
 
-/* Checks reason and link number of a DELETE LINK. A request has to contain a reason of the list in
- * A.3.4. A request that deletes all links must not contain a link number. */
+/* Checks reason and link number of a DELETE LINK. The reason has to be in the list of A.3.4; only a
+ * response may give none. A message that deletes all links must not contain a link number. */
 static void
 check_delete_link(const smcr_message_llc_t *message)
 {
@@ -337,7 +338,8 @@ check_delete_link(const smcr_message_llc_t *message)
         smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason);
 }
 
-/* The Info column begins with "[Link lost]" in a request only: a response repeats the reason. */
+/* The Info column begins with "[Link lost]" in a request only: a response repeats the reason of the
+ * request. */
 unsigned
 smcr_llc_delete_link(const smcr_message_llc_t *message)
 {

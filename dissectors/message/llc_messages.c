@@ -131,8 +131,7 @@ smcr_llc_drop_empty_rtokens(smcr_llc_t *llc)
     }
 }
 
-/* The array has room for the RTokens that are captured as a whole, and `rtoken_count` counts these.
- * The state reads no others. */
+/* The array has room for the RTokens that are captured as a whole. */
 unsigned
 smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format,
                       unsigned base, unsigned count, uint8_t link)

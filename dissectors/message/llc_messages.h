@@ -28,8 +28,8 @@ typedef struct {
     bool rejected;              /* the message is a response with SMCR_LLC_FLAG_REJECTED */
 } smcr_message_llc_t;
 
-/* Result of a function of this header if the message or the capture ends before the bytes that the
- * function shows. The function has then raised an expert item and shown all captured bytes. */
+/* Result of a function of this header if bytes of a value are missing in the message or in the
+ * capture, or if reserved bytes are missing in the message. */
 #define SMCR_MESSAGE_LLC_CUT UINT_MAX
 
 /* A function that shows and checks the body of one type of message. Returns the offset of the first
@@ -42,8 +42,8 @@ DIAG_OFF(redundant-decls) /* messages of both versions share bodies, so llc.def 
 #include "wire/llc.def"
 DIAG_ON(redundant-decls)
 
-/* Walks the layout of the message's body, and stores values in message->llc. Returns false if the
- * message or the capture ends before the end of the layout. */
+/* Walks the layout of the message's body, and stores values in message->llc. Returns the result of
+ * smcr_layout_walk(). */
 static inline bool
 smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layout)
 {
@@ -51,7 +51,7 @@ smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layou
 }
 
 /* Raises an expert item at field `hf`, because a count or a length is impossible in this message or
- * in the protocol. If the walk only examines the message, sets walk.violation instead. */
+ * in the protocol. If the walk only examines the message, sets `*walk.violation` instead. */
 void smcr_llc_raise_fault(const smcr_message_llc_t *message, int hf, expert_field *expert);
 
 /* Adds the field smcr.llc.echo, which says that the response repeats the values of its request. */
@@ -80,7 +80,7 @@ unsigned smcr_llc_show_rtokens(const smcr_message_llc_t *message,
                                uint8_t link);
 
 /* Removes RTokens whose RKeys and address are zero from the end of llc->rtokens_in_message, up to
- * the last RToken that has one of them. A message ends with such entries if it announces more
+ * the last RToken that has one of them. A message may end with such entries if it announces more
  * RTokens than it has. */
 void smcr_llc_drop_empty_rtokens(smcr_llc_t *llc);
 

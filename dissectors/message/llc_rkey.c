@@ -228,7 +228,8 @@ show_rkeys(const smcr_message_llc_t *message, unsigned count)
 }
 
 /* Writes the RKey if the message has exactly one RKey; if not, the number of RKeys. `count`: number
- * of RKeys that the message announces, which may be more than fit into the message. */
+ * of RKeys that the message announces, which may be more than fit into the message; 0 if its RKeys
+ * are zeros. */
 static void
 say_deleted_rkeys(const smcr_message_llc_t *message, unsigned count)
 {

@@ -1,6 +1,5 @@
 /* Knows how bytes become fields and structs: layouts, their walker, CLC, LLC, CDC, and which SENDs
- * prove that they are messages. Does not know connections. Called by every room that learns or
- * shows.
+ * prove that they are messages. Does not know connections. Called by rooms that learn or show.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,9 +18,9 @@
  *
  * tvb: the message alone, from its eyecatcher on. Its reported length is the length of the message.
  * If the length field has an impossible value, `tvb` has all bytes of the segment from the
- * eyecatcher on. release: the release of SMC version 2 that the link group has agreed on; 0: not
- * known. clc: filled in, integers in host order. Returns the subtree of the message; NULL if `tree`
- * is NULL. */
+ * eyecatcher on. release: the release of SMC version 2 that the link group has agreed on; 0:
+ * release 0, or not known. clc: filled in, integers in host order. Returns the subtree of the
+ * message; NULL if `tree` is NULL. */
 proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
                              smcr_clc_t *clc);
 
@@ -60,8 +59,8 @@ proto_tree *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
  * captured reserved bits are zero. */
 bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
 
-/* Returns the flags of the message that are set as text, such as " [sending done, closed]"; "": no
- * flag is set. "Writer blocked", abort and failover are no part of the text. */
+/* Returns the flags of the message that are set as text, such as " [sending done, closed]"; "":
+ * none of these flags is set. "Writer blocked", abort and failover are no part of the text. */
 const char *smcr_cdc_flags_text(packet_info *pinfo, const smcr_cdc_t *cdc);
 
 /* As smcr_cdc_dissect(), for a CDC message of SMC-D (struct smcd_cdc_msg), which has neither a
@@ -78,11 +77,11 @@ bool smcr_cdc_decode_smcd(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
 
 /* ---- SENDs on unknown queue pairs ---- */
 
-/* Returns whether a SEND on an unknown queue pair is a message of LLC or CDC: its bytes fit the
- * layout of its type and keep the rule of this type (column `proof` of llc.def). Example: the rule
- * of CONFIRM LINK says that the message has the GID of its sender. Returns false for a message of
- * an unknown type, and if fewer than 30 bytes are captured. Bytes that are not captured count as
- * right.
+/* Returns whether a SEND on an unknown queue pair is a message of LLC or CDC: its length is right,
+ * and its bytes fit the layout of its type. An LLC message also keeps the rule of its type (column
+ * `proof` of llc.def). Example: a CONFIRM LINK has the GID of its sender. Returns false for a
+ * message of an unknown type, and if fewer than 30 bytes are captured. Bytes that are not captured
+ * count as right.
  *
  * payload: begins with the message, which has `roce->payload_length` bytes. sender: set to the
  * number of the queue pair that sent the message; 0 if the message does not name it. */

@@ -4,15 +4,13 @@
  * and CDC messages are zero (RFC 7609 A.3, A.4), but rarely zero in messages of other protocols.
  * This file has the rules that a layout cannot express.
  *
- * This file is not called for messages on known queue pairs.
- *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "message.h"
 
 /* Number of bytes at the beginning of a message that have to be captured. They include the flags of
- * a CDC message, and all bytes that the rules in this file read. */
+ * a CDC message, and GID, queue pair and link number of a CONFIRM LINK. */
 #define CAPTURED_MIN 30
 
 /* ---- rules ---- */
@@ -24,9 +22,9 @@ is_page(uint64_t va)
     return (va & SMCR_WIRE_PAGE_MASK) == 0;
 }
 
-/* Whether the addresses of all RTokens in the message are at the beginning of a page. This rule is
- * needed for messages whose list of RTokens is full: they have no reserved bytes, so their layout
- * proves nothing. */
+/* Whether the addresses of all captured RTokens in the message are at the beginning of a page. This
+ * rule is needed for messages whose list of RTokens is full: they have few reserved bytes, so their
+ * layout proves little. */
 static bool
 rtokens_are_pages(const smcr_llc_t *llc)
 {
@@ -51,9 +49,9 @@ PROOF(pairs, llc->u.add_link_cont.link != 0 && rtokens_are_pages(llc))
 /* CONFIRM RKEY: the RKey is not 0, and all RMBs begin at a page. */
 PROOF(rmb, llc->u.confirm_rkey.rkey != 0 && is_page(llc->u.confirm_rkey.va) &&
            rtokens_are_pages(llc))
-/* CONFIRM RKEY CONTINUATION: the message has at least one RToken, and all RMBs begin at a page. */
+/* CONFIRM RKEY CONTINUATION: the message announces RTokens, and all RMBs begin at a page. */
 PROOF(rtokens, llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(llc))
-/* DELETE RKEY: the message has 1 to 8 RKeys; the list has room for 8. */
+/* DELETE RKEY: the message announces 1 to 8 RKeys, also in version 2. */
 PROOF(rkeys, llc->u.delete_rkey.count >= 1 && llc->u.delete_rkey.count <= SMCR_LLC_RKEYS_MAX)
 /* CONFIRM LINK: the link number is not 0, and the GID in the message is the GID that sends the
  * packet. */
@@ -111,9 +109,9 @@ proves_itself(const smcr_llc_t *llc, const smcr_ib_headers_t *roce)
 
 /* ---- the payload ---- */
 
-/* Whether the length field is equal to the length of the payload. In version 2 the field may have
- * either byte order. This rule is checked first, because it excludes most packets of other
- * protocols. */
+/* Whether the length field is equal to the length of the payload: 44 for CDC and version 1. In
+ * version 2 the field may have either byte order. This rule is checked first, because it excludes
+ * most packets of other protocols. */
 static bool
 length_fits(tvbuff_t *payload, uint8_t type, int length)
 {

@@ -225,9 +225,9 @@ show_nest(walk_t *walk, tvbuff_t *value, proto_tree *tree, const attribute_t *ro
 }
 
 /* Shows the attribute at offset `at`. `length`: length of the attribute with its header, bytes. An
- * attribute without a value is padding. The whole attribute is shown as bytes if its type has no
- * row, or its value is longer than the row says. If the row is for a number of 64 bits, the value
- * may also have 32 bits. */
+ * attribute without a value is padding, and is not shown. The whole attribute is shown as bytes if
+ * its type has no row, or its value is longer than the row says. If the row is for a number of 64
+ * bits, the value may also have 32 bits. */
 static void
 show_attribute(walk_t *walk, const place_t *place, unsigned at, unsigned length)
 {

@@ -48,7 +48,8 @@ continues_known_link(packet_info *pinfo, const smcr_packet_t *packet, smcr_arriv
 }
 
 /* Whether a SEND on an unknown queue pair is SMC-R. A SEND that keeps every rule of an LLC or CDC
- * message proves a link between its two queue pairs; the state learns that link here. */
+ * message proves a link between its two queue pairs; the state learns that link here, if it is
+ * new. */
 static bool
 recognise_send(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
@@ -162,7 +163,7 @@ smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet)
 }
 
 /* Adds the packet to the message of several packets that the packet is a part of. Returns the
- * message if this packet is its last part; NULL: the message is not complete. */
+ * message if this packet completes it; otherwise NULL. */
 static tvbuff_t *
 add_part(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -174,9 +175,8 @@ add_part(packet_info *pinfo, smcr_packet_t *packet)
     return ends ? packet->fragments->tvb_data : NULL;
 }
 
-/* Returns the LLC or CDC message whose last byte is in this packet; NULL: no message ends here.
- * Also sets `fragments` of the packet if the packet is a part of a longer message. Later passes
- * call the function only for this. */
+/* Returns the LLC or CDC message that this packet completes; NULL: none. Also sets `fragments` of
+ * the packet if the packet is a part of a longer message. */
 static tvbuff_t *
 find_message(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -189,7 +189,7 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
     return add_part(pinfo, packet);
 }
 
-/* Whether some of the packet's payload was not captured. */
+/* Whether some of the packet's payload was not captured, or it has none. */
 static bool
 is_cut(const tvbuff_t *payload)
 {
@@ -243,7 +243,7 @@ learn_immediate(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arri
     learn_tcp_end(arrival, &cdc);
 }
 
-/* Learns the message that ends in the packet, or the message in the immediate data of an RDMA
+/* Learns the message that the packet completes, or the message in the immediate data of an RDMA
  * WRITE. A message with a truncated part cannot be decoded, so it counts as missing. */
 static void
 learn_part(packet_info *pinfo, smcr_packet_t *packet, const smcr_arrival_t *arrival)

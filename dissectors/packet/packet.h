@@ -26,7 +26,7 @@ typedef struct {
     bool lacks_before;     /* data that the message announces is missing in the capture */
 } smcr_packet_tapped_t;
 
-/* A RoCE packet. smcr_packet_begin() fills it in first; roce/ adds headers and payload. */
+/* A RoCE packet. smcr_packet_begin() fills it in first; the transport adds headers and payload. */
 typedef struct {
     smcr_ib_headers_t roce; /* transport headers */
     tvbuff_t *payload;      /* captured payload without padding; NULL: none. The payload of an RDMA
@@ -58,22 +58,23 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
 
 /* Fills in `record` and `fragments` of the packet. The first pass learns from the packet and keeps
  * the record; later passes find the kept record. Returns whether the packet is known to be SMC-R.
- * Returns false for a packet that an ICMP error quotes, because the quoted packet did not pass the
- * capture point in this frame. With the preference smcr.roce, the record of a packet that is not
- * SMC-R contains the packet's RDMA connection. */
+ * Returns false for a packet that another packet quotes (smcr_capture_is_quoted()). With the
+ * preference smcr.roce, the record of a packet that is not SMC-R contains the packet's RDMA
+ * connection. */
 bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
 
 /* Decides whether the packet is corrupt, and sets `has_bad_icrc` and `icrc` of its headers. The
- * first pass also counts the ICRC for its sender. A wrong ICRC means corruption only if earlier
- * packets of the same sender had right ICRCs, because some senders do not compute the ICRC. `icrc`:
- * the result of smcr_roce_check_icrc(). Its status becomes "unverified" if the ICRCs of the sender
- * mean nothing. Called before smcr_packet_learn(). */
+ * first pass also counts the ICRC for its sender. A wrong ICRC means corruption only if the same
+ * sender has sent right ICRCs, because some senders do not compute the ICRC; without the preference
+ * smcr.check_icrc, most of them have to be right. `icrc`: the result of smcr_roce_check_icrc(). Its
+ * status becomes "unverified" if the ICRCs of the sender mean nothing. Must be called before
+ * smcr_packet_learn(). */
 void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
 /* Whether the ICRC of the packet has to be checked without the preference smcr.check_icrc: in the
  * first pass, of each packet that may be a whole LLC or CDC message, or that is doubtful
- * (smcr_state_packet_is_doubtful()). Called after the payload is known, and right
- * before smcr_packet_learn(), which uses the queue pair that is looked up here. */
+ * (smcr_state_packet_is_doubtful()). Must be called after the payload is known, and before
+ * smcr_packet_learn(), which uses the queue pair that is looked up here. */
 bool smcr_packet_wants_icrc(const packet_info *pinfo, smcr_packet_t *packet);
 
 /* First pass: returns a smcr_arrival_t, the argument with which the state learns a packet or
@@ -144,12 +145,11 @@ void smcr_packet_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tre
  * A message that is longer than the path MTU comes in several packets: SEND FIRST, MIDDLE and LAST.
  * Example: ADD LINK of SMCv2 with many RKeys (net/smc/smc_llc.c: up to 8 KiB). */
 
-/* Registers the table of messages that are being put together. Called once, when protocols
- * register. */
+/* Registers the table of messages that are being put together. */
 void smcr_packet_parts_register(void);
 
 /* Adds the payload of a packet to the message that the packet is a part of. `more`: further packets
  * of the message come after this one. Returns all parts of the message. NULL: the payload is
- * truncated; or, in the first pass, the message is not complete yet. */
+ * truncated; or the message is not complete, in the first pass perhaps not yet. */
 fragment_head *smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo,
                                      const smcr_record_t *record, bool more);

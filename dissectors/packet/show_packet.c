@@ -93,7 +93,7 @@ smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t
 /* What a packet carries; a carried_t without a message has NO_MESSAGE. */
 typedef enum { NO_MESSAGE, CDC_MESSAGE, LLC_MESSAGE } message_kind_t;
 
-/* The message that a packet carries, or whose last part the packet is. */
+/* The message that a packet carries or completes. */
 typedef struct {
     message_kind_t kind; /* kind of the message */
     smcr_cdc_t cdc; /* set if `kind` is CDC_MESSAGE */
@@ -112,8 +112,8 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, carried_t 
     return smcr_llc_dissect(message, pinfo, tree, &carried->llc);
 }
 
-/* Shows a packet of a message that is longer than the path MTU. For the last packet, returns the
- * subtree of the message; for other packets, the subtree of the part. */
+/* Shows a packet of a message that is longer than the path MTU. For the packet that completes the
+ * message, returns the subtree of the message; for other packets, the subtree of the part. */
 static proto_tree *
 show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {

@@ -2,12 +2,12 @@
  * ways:
  *
  * 1. The wrapper. It replaces InfiniBand's dissector in Wireshark's tables. It learns the packet,
- *    and calls InfiniBand's dissector, which shows the transport headers. Then it shows the parts
- *    of SMC-R.
- * 2. The payload heuristic. InfiniBand's dissector offers the payload of a packet to heuristics, in
- *    the middle of the wrapper's call. The heuristic gets only the payload. The wrapper leaves the
- *    learned packet for it in the proto data of the frame (find_slot()). If the packet did not come
- *    through the wrapper (host/hooks.c says when), the heuristic learns the packet itself.
+ * and calls InfiniBand's dissector, which shows the transport headers. Then it shows the parts of
+ * SMC-R that the heuristic has not shown. 2. The payload heuristic. InfiniBand's dissector offers
+ * the payload of a packet to heuristics, in the middle of the wrapper's call. The heuristic gets
+ * only the payload. The wrapper leaves the learned packet for it in the proto data of the frame
+ * (find_slot()). If the packet did not come through the wrapper (host/hooks.c says when), the
+ * heuristic learns the packet itself.
  *
  * InfiniBand's dissector does not offer acknowledgements, nor packets that are truncated by
  * snaplen. The wrapper shows these packets after the call.
@@ -15,14 +15,13 @@
  * This file relies on three properties of InfiniBand's dissector that Wireshark's API does not
  * promise:
  *
- * - It offers no acknowledgement and no truncated packet. Otherwise packets would be shown twice.
- * - It has counted its own layer (curr_layer_num) when it offers a payload. Otherwise the second
- *   pass would not find the record of the packet.
- * - It sets only `ptype` and `destport` of packet_info, as dissect_headers() does. Otherwise a run
- *   without a tree would show other columns than a run with a tree.
+ * - It offers no acknowledgement and no truncated packet. Otherwise packets would be shown twice. -
+ * It has counted its own layer (curr_layer_num) when it offers a payload. Otherwise the second pass
+ * would not find the record of the packet. - For RoCEv2, it sets only `ptype`, `destport` and
+ * `srcport` of packet_info, as the plugin does without it. Otherwise a run without a tree would
+ * show other columns than a run with a tree.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- * */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "roce.h"
 
@@ -132,7 +131,7 @@ show_as_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, nested_packet
 }
 
 /* Whether enough of the payload was captured to show it. A WRITE is shown even when none of its
- * data was captured: its headers name the RMB. */
+ * data was captured, if all of its headers were. */
 static bool
 has_payload_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
 {
@@ -143,8 +142,8 @@ has_payload_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
     return captured > 0 || (captured == 0 && packet->record.kind == SMCR_RECORD_WRITE);
 }
 
-/* Shows a packet that InfiniBand's dissector does not offer to heuristics: the packet is truncated
- * by snaplen, or it has no payload. */
+/* Shows a packet that the heuristic has not shown, for example since the packet is truncated by
+ * snaplen or has no payload. */
 static void
 show_unoffered(const call_t *call, nested_packet_t *current)
 {
@@ -182,8 +181,8 @@ has_own_payload(const smcr_packet_t *packet)
 }
 
 /* Whether InfiniBand's dissector certainly offers the payload to the plugin's heuristic: the
- * capture has the whole packet, and no other dissector gets the payload first. The plugin's
- * heuristic then clears the columns, so InfiniBand's dissector need not write them. */
+ * capture has the whole packet, and no other dissector gets the payload first. The plugin then
+ * replaces the columns, so InfiniBand's dissector need not write them. */
 static bool
 is_offered_for_certain(tvbuff_t *tvb, const smcr_packet_t *packet)
 {
@@ -256,8 +255,9 @@ dissect_ours(call_t *call, nested_packet_t *current)
 
 /* ---- packets that do not need InfiniBand's dissector ---- */
 
-/* Replaces InfiniBand's dissector for a packet of the service RC: does all that InfiniBand's
- * dissector does, except for showing headers. Called through `handles.headers`. */
+/* Replaces InfiniBand's dissector for a packet of the service RC: sets packet_info and columns as
+ * InfiniBand's dissector does, and shows the payload, but no headers. Called through
+ * `handles.headers`. */
 static int
 dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -308,8 +308,7 @@ dissect_acknowledgement(const call_t *call, smcr_packet_t *packet)
  *
  * The slot needs to be restored after an exception only if a packet of SMC-R surrounds this one.
  * Otherwise nothing reads the slot after this packet, since the slot ends with the frame. So most
- * packets need no TRY. A TRY costs as much as all the code that decides that the packet is not of
- * SMC-R. */
+ * packets need no TRY, which costs time. */
 static int
 dissect_foreign(const call_t *call)
 {
@@ -319,8 +318,7 @@ dissect_foreign(const call_t *call)
     nested_packet_t *outer = *slot;
     volatile int used = 0;
 
-    *slot = &foreign; /* if no packet of SMC-R surrounds this one, the slot is not restored after an
-                         exception: it ends with the frame */
+    *slot = &foreign;
     if (!outer || !outer->packet) {
         used = call_original(call);
         *slot = outer;
@@ -352,11 +350,11 @@ dissect_without_source(const call_t *call)
 
 /* ---- the wrapper ---- */
 
-/* Whether the plugin has no interest in a packet with this opcode to the queue pair `qpn`: the
- * queue pair is not known to be of SMC-R. False if the packet's address is no IP address or GID,
- * but a LID. A whole SEND is always of interest, since its bytes may prove SMC-R. Captures of other
- * RDMA traffic have millions of such packets. So this is decided before the plugin reads the
- * packet's headers. */
+/* Whether the plugin would learn nothing from a packet with this opcode to the queue pair `qpn`,
+ * since the file has had no sign of SMC-R on RoCE so far (smcr_state_can_skip_packet()). False if
+ * the packet's address is no IP address or GID, but a LID. A whole SEND is always of interest,
+ * since its bytes may prove SMC-R. Captures of other RDMA traffic have millions of such packets. So
+ * this is decided before the plugin reads the packet's headers. */
 static bool
 is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
@@ -429,7 +427,7 @@ dissect_not_ours(call_t *call, smcr_packet_t *packet)
 }
 
 /* Learns whether the ICRC of a message is wrong, without the preference `smcr.check_icrc`. If the
- * ICRC is not wrong, the packet is shown as one whose ICRC was not checked. */
+ * packet does not count as corrupt, it is shown as one whose ICRC was not checked. */
 static void
 check_message(const call_t *call, smcr_packet_t *packet)
 {
@@ -534,10 +532,9 @@ dissect_unwrapped(call_t *call, nested_packet_t *current)
     show_as_layer(call->tvb, call->pinfo, call->tree, current);
 }
 
-/* The plugin's payload heuristic. If the wrapper has learned the packet, the heuristic shows the
- * packet or declines. The wrapper has not seen the packet if it has stepped aside, or if the
- * packet is in an encapsulation that is not wrapped. Then the heuristic learns the packet
- * itself. */
+/* The plugin's payload heuristic. If the wrapper is dissecting the packet, the heuristic shows the
+ * packet or declines. Otherwise the heuristic learns the packet itself: for example, the wrapper
+ * has stepped aside, or the packet is in an encapsulation that is not wrapped. */
 ws_bool
 smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -589,9 +586,8 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
  * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
  * the plugin's heuristic next. It does not decline a message of the packet that is being dissected:
  * smcr_hooks_show_builtin() calls it for such messages. It declines all packets that ICMP errors
- * quote. While the plugin's protocol is disabled, it declines nothing that `smc` takes. Each
- * payload has to be declined by one of the two heuristics, so a change of one needs a change of the
- * other. */
+ * quote. While the plugin is disabled, it declines nothing that `smc` takes. No payload may be
+ * taken by both heuristics, so a change of one needs a change of the other. */
 ws_bool
 smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

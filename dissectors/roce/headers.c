@@ -1,9 +1,8 @@
 /* Reads InfiniBand transport headers, and finds which bytes the ICRC of a packet covers.
  *
- * Wireshark's own dissector reads the same headers, but does not store opcode and PSN for plugins.
- * It also calls no plugin for acknowledgements and for truncated packets. The ICRC covers the IP
- * header, too. The IP header is not in the buffer that a dissector gets, but earlier in the buffer
- * of the frame.
+ * Wireshark's own dissector reads the same headers, but passes only some of them on, and calls no
+ * heuristic for acknowledgements and for truncated packets. The ICRC covers the IP header, too. The
+ * IP header is not in the buffer that a dissector gets, but earlier in the buffer of the frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -117,7 +116,7 @@ extension_units(uint8_t kind, uint8_t length)
                ? length + 1U : 0;
 }
 
-/* Whether the bytes from the end of the IPv6 header to the UDP header at `end` are a chain of
+/* Whether the IP header leads to the UDP header at `end`: directly, or in IPv6 over a chain of
  * extension headers. */
 static bool
 leads_to_udp(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip, uint32_t end)
@@ -136,8 +135,8 @@ leads_to_udp(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip, uint32_t 
 }
 
 /* Finds the IP header of the packet whose BTH is at `offset`, even if extension headers of IPv6
- * follow the IP header. `*end`: offset of the UDP header in the frame. Returns false if there is no
- * IP header. */
+ * follow the IP header. `*end`: offset of the UDP header in the buffer that `tvb` is a part of.
+ * Returns false if no IP header leads to it. */
 static bool
 find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip,
               uint32_t *end)
@@ -233,7 +232,7 @@ read_service(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_DETH_LENGTH;
 }
 
-/* Reads the RETH at `offset`. Returns the offset after the RETH. */
+/* Reads the RETH at `offset`, if it was captured. Returns the offset after the RETH. */
 static int
 read_reth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
@@ -295,7 +294,7 @@ read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers
     return offset;
 }
 
-/* `payload_length` of the headers counts no padding, so padding of the frame is left out. */
+/* `payload_length` of the headers counts no padding, so padding is left out. */
 tvbuff_t *
 smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce)
 {
@@ -425,7 +424,8 @@ typedef struct {
 } cover_t;
 
 /* Finds the covered bytes of a RoCEv2 packet. Returns false if the bytes on the wire are not known:
- * extension headers are between IP and UDP, or Wireshark has put `tvb` together from fragments. */
+ * no IP header is found, extension headers are between IP and UDP, or the packet came in
+ * fragments. */
 static bool
 cover_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
 {
@@ -485,8 +485,7 @@ read_sender(tvbuff_t *tvb, const cover_t *cover, const smcr_ib_headers_t *roce,
         tvb_memcpy(tvb, sender + SMCR_GID_LENGTH - LID_LENGTH, SOURCE_LID_AT, LID_LENGTH);
 }
 
-/* The ICRC stays "unverified" if a byte that it covers is truncated, or if the IP header is not in
- * the buffer. */
+/* The value in the packet is read in the byte order of smcr_icrc_compute(). */
 smcr_icrc_t
 smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                      const smcr_ib_headers_t *roce)

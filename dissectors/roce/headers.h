@@ -22,9 +22,9 @@ tvbuff_t *smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_sta
                          smcr_ib_headers_t *roce);
 
 /* Fills in `roce`, which smcr_packet_begin() has prepared, for a packet that did not come through
- * the wrapper of InfiniBand's dissector (host/hooks.h). Headers that only services other than RC
- * have are not filled in. The values come from `infiniband`, which InfiniBand's dissector passes to
- * heuristics. `payload`: the payload with its padding, without the ICRC. */
+ * the wrapper of InfiniBand's dissector (host/hooks.h). The values come from `infiniband`, which
+ * InfiniBand's dissector passes to heuristics, and from the IP header; all others stay as they are.
+ * `payload`: the payload with its padding, without the ICRC. */
 void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
                                const struct infinibandinfo *infiniband, smcr_ib_headers_t *roce);
 
@@ -38,12 +38,13 @@ tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *
  * Architecture Specification, volume 1, 7.8.1). `roce`: the headers, from smcr_roce_read(). The
  * length of the packet comes from its headers, because the frame may have padding after the packet.
  *
- * The result has the status "unverified" if a byte that the ICRC covers was not captured, or if the
- * headers do not contain the length. Never throws an exception. */
+ * The result has the status "unverified" if a byte that the ICRC covers was not captured, or if
+ * these bytes are not known (cover_ip()). Never throws an exception. */
 smcr_icrc_t smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                                  const smcr_ib_headers_t *roce);
 
 /* Shows `icrc`, the ICRC of the packet in `tvb`, at the top level of `tree`. Raises an expert item
- * for a wrong ICRC, except if `icrc->reported` is set. */
+ * for a wrong ICRC, except if `icrc->reported` is set, and for an unverified one if
+ * `icrc->sender_doubted` is set. */
 void smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                          const smcr_icrc_t *icrc);

@@ -25,6 +25,5 @@ ws_bool smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree 
  * payload of the packet that the wrapper is just dissecting. */
 ws_bool smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Creates the two dissector handles whose calls count as a layer of SMC-R or of InfiniBand. Called
- * once, after all protocols have registered. */
+/* Creates the two dissector handles whose calls count as a layer of SMC-R or of InfiniBand. */
 void smcr_roce_handoff(void);

@@ -52,8 +52,7 @@ add_frame(analysis_t *analysis, int hf, uint32_t frame)
     smcr_generated_text(own_tree(analysis), hf, frame, text);
 }
 
-/* Shows the frame of another packet and the time between it and this packet, as far as they are
- * known. */
+/* Shows the frame and the time of a wait, as far as they are known. */
 static void
 show_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
@@ -64,8 +63,7 @@ show_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t 
         smcr_generated_time(tree, hf_time, wait->time);
 }
 
-/* Adds the frame of another packet and the time between it and this packet, if the frame is
- * known. */
+/* Adds the frame and the time of a wait, if the frame is known. */
 static void
 add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
@@ -105,9 +103,9 @@ smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record
     return pinfo->fd->visited && smcr_record_is_out_of_order(record) ? record->first_frame : 0;
 }
 
-/* Adds the cause of a step back to an earlier PSN, and the frame of its first packet. In the frame
- * of this first packet, also adds the NAK that caused the step back, and the time from the NAK to
- * this packet. */
+/* Adds the cause of a step back to an earlier PSN, if the cause is known, and the frame of its
+ * first packet. In the frame of this first packet, also adds the NAK that caused the step back, and
+ * the time from the NAK to this packet. */
 static void
 add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
 {
@@ -123,7 +121,8 @@ add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
 
 /* Adds the earlier packet with the same PSN, if this packet is its retransmission or a duplicate
  * made by the network. If this packet came out of order, adds the packet that overtook it. Also
- * adds the cause of the step back to which the packet belongs. */
+ * adds whether the receiver had discarded or acknowledged the earlier packet, and the step back to
+ * which the packet belongs. */
 static void
 add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 {
@@ -180,7 +179,7 @@ show_bound(proto_tree *tree, int hf, uint32_t value, const char *bound)
 /* ---- an RDMA WRITE: the receiver's window, announcement and acknowledgement of its data ---- */
 
 /* Adds the number of bytes in the receive buffer after this RDMA WRITE, the CDC message that
- * announces the data of the WRITE, and the acknowledgement of the data. */
+ * announces the data of the WRITE, and the acknowledgement of the data, each if it is known. */
 static void
 add_write(analysis_t *analysis, const smcr_record_t *record)
 {
@@ -223,8 +222,8 @@ add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
         proto_item_set_text(item, "Expects: %u", frame);
 }
 
-/* Adds the request that a response acknowledges, and the message that the response completes; the
- * last message, if the response completes several. */
+/* Adds what a NAK refuses, the request that a response acknowledges, and the message that the
+ * response completes; the last message, if the response completes several. */
 static void
 add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -295,7 +294,8 @@ begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
  * by which the peer reports data as read, so the number of bytes in the peer's buffer is known
  * ---- */
 
-/* Appends three numbers of bytes to the label of the subtree: announced, not yet read, and free. */
+/* Appends three numbers of bytes to the label of the subtree, each if it is known: announced, not
+ * reported as read, and free. */
 static void
 sum_up_sent(proto_item *item, const smcr_record_t *record, bool heard)
 {
@@ -401,7 +401,7 @@ show_received(proto_tree *tree, const smcr_record_t *record, bool offers)
     }
 }
 
-/* Whether the subtree of the data that the sender writes has any field. */
+/* Whether the subtree of the data that the sender writes may have a field. */
 static bool
 has_sent_fields(const smcr_record_t *record)
 {
@@ -430,8 +430,7 @@ show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 
 /* ---- all packets ---- */
 
-/* The items come in this order for all kinds of packets. Goldens and users' eyes rely on the
- * order. */
+/* The items come in this order for all kinds of packets. */
 void
 smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                    const smcr_record_t *record, const smcr_ib_headers_t *roce)

@@ -87,8 +87,8 @@ show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
     smcr_generated_hidden_uint(tree, hf_smcr_dstport, conn->port[!sender]);
 }
 
-/* Adds the name of a link as the hidden field smcr.endpoint, if a filter or table needs this
- * field. */
+/* Adds the name of a link as the hidden field smcr.endpoint, if a shown tree, filter or table needs
+ * this field. */
 static void
 show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
 {
@@ -120,9 +120,9 @@ tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *en
     return text;
 }
 
-/* Adds the item of the connection. Its label has the number of the connection and, if known, the
- * ends of its TCP connection. `ends` is NULL if nobody sees the label; the label then has only the
- * number. */
+/* Adds the item of the connection. Its label has the number of the connection and, if it is known
+ * which end is the client, the ends of its TCP connection. `ends` is NULL if nobody sees the label;
+ * the label then has only the number. */
 static proto_tree *
 begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
            const smcr_show_ends_t *ends)
@@ -192,8 +192,8 @@ completeness(const smcr_conn_t *conn)
     return sum;
 }
 
-/* Shows how the ends of the connection are known, if the capture has no TCP handshake: a host has
- * reported them over netlink, or in the file of the preference `smcss`. */
+/* Shows which report names the ends of the connection: a host's report over netlink, or the file of
+ * the preference `smcss`. */
 static void
 show_naming(proto_tree *tree, const smcr_socket_t *socket)
 {
@@ -297,7 +297,7 @@ show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_head
     smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_gid, NULL, 0, 0, &gid));
 }
 
-/* Runs for each RoCE packet, so the text is made without an allocation. */
+/* Runs for many packets, so the text is made without an allocation. */
 void
 smcr_annotate_source(proto_tree *tree, const smcr_ib_qp_key_t *key, enum smcr_ground ground,
                      bool in_headers)
@@ -384,8 +384,8 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
 
 /* Shows the time since the SYN of the connection, and since its last frame before this frame, for
  * filters and columns. The time since the SYN is not shown if the SYN is not captured. Shows
- * nothing if the connection starts mid-connection, because earlier frames of the connection may not
- * be known. */
+ * nothing if the connection starts mid-connection, or was learned after this packet, because
+ * earlier frames of the connection may not be known. */
 static void
 show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -464,8 +464,8 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
 }
 
 /* Writes into the Info column how many bytes a CDC message announces (Len), and how much free space
- * it offers (Win). If the message is the immediate data of an RDMA WRITE, smcr_info_begin() has
- * already written the length of the WRITE. */
+ * it offers (Win), each if it is known. If the message is the immediate data of an RDMA WRITE,
+ * smcr_info_begin() has already written the length of the WRITE. */
 static void
 say_cdc(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -488,7 +488,8 @@ is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
 }
 
 /* Whether the packet is the Confirm of a connection whose RoCE packets are all missing in the
- * capture. False for a connection that fell back to TCP, since it has no RoCE packets. */
+ * capture. False in the first pass, and for a connection that fell back to TCP, since it has no
+ * RoCE packets. */
 static bool
 is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
 {

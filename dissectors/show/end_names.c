@@ -10,7 +10,7 @@
 
 /* ---- names ---- */
 
-/* Returns "10.0.0.1:54558" or "[fd00::1]:54558". */
+/* Returns a name such as "10.0.0.1:54558" or "[fd00::1]:54558". */
 static const char *
 tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
@@ -24,8 +24,8 @@ tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, uns
     return name;
 }
 
-/* Returns "fe80::1 (server, stream 3)", for an end of a connection whose TCP connection is not
- * known. */
+/* Returns a name such as "fe80::1 (server, stream 3)", for an end of a connection whose TCP
+ * connection is not known. If it is not known which end is the server, the name has the side. */
 static const char *
 roce_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {

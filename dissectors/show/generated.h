@@ -1,5 +1,5 @@
 /* Functions for generated items: items in [brackets], whose values are not bytes of the frame. This
- * header also includes all headers that the files of show/ need.
+ * header also includes the headers that most files of show/ need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,15 +17,14 @@
 proto_item *smcr_generated_uint(proto_tree *tree, int hf, uint32_t value);
 proto_item *smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value);
 
-/* Adds a value as the hidden field `hf`. Used if another item of the frame already shows the value;
- * filters, columns and JSON find the hidden field. */
+/* Adds a value as the hidden field `hf`, which filters, columns and JSON find. */
 static inline void
 smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value)
 {
     smcr_item_hide(proto_tree_add_uint(tree, hf, NULL, 0, 0, value));
 }
 
-/* Adds a text as the hidden field `hf`, for texts that only filters, columns and JSON need. */
+/* Adds a text as the hidden field `hf`, which filters, columns and JSON find. */
 static inline void
 smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text)
 {
@@ -40,7 +39,8 @@ bool smcr_generated_any_wanted(proto_tree *tree, const int *const fields[], unsi
  * and `text`: "Name: text". Returns the item. */
 proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text);
 
-/* Shows a duration as field `hf`, of type FT_RELATIVE_TIME, in seconds. Returns the item. */
+/* Shows a duration as the generated field `hf`, of type FT_RELATIVE_TIME, in seconds. Returns the
+ * item. */
 proto_item *smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds);
 
 /* Adds a generated item of the field `hf`, of type FT_NONE, with a subtree. `text`: the label of

@@ -265,7 +265,8 @@ add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t even
         wmem_strbuf_append_printf(text, "[%s] ", word);
 }
 
-/* Adds "[word] " to the text for each event of the record that has a word for the Info column. */
+/* Adds "[word] " to the text for each shown event of the record that has a word for the Info
+ * column. */
 static void
 add_events(wmem_strbuf_t *text, const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -300,8 +301,7 @@ may_have_trouble(const smcr_record_t *record, bool is_overtaken)
     return record->events || record->gap_frame || record->ce || is_overtaken;
 }
 
-/* Called after the text of the packet was written, since the words are put before it. The fence
- * keeps them if another dissector clears the column. */
+/* The fence keeps the words if another dissector clears the column. */
 void
 smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -354,8 +354,8 @@ append_words(packet_info *pinfo, const char *words)
 
 /* Puts "[NAK: reason] " before all other text of the Info column, and "refuses frame 7" at its end.
  * If the capture has no packet with the PSN of the NAK, the end is "refuses PSN 1234". `verb`: such
- * as "refuses" or "expects". If InfiniBand's dissector has written the reason, too, its text is
- * replaced. */
+ * as "refuses" or "expects". The text of InfiniBand's dissector for an acknowledgement packet is
+ * replaced, since it may have the reason, too. */
 static void
 add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
             const char *reason, const char *verb)
@@ -404,8 +404,8 @@ set_cnp(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t
         col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u", ce_frame);
 }
 
-/* Adds to the Info column which frame the packet acknowledges. If the acknowledgement has no time,
- * an earlier packet has acknowledged the same: "duplicate" is added. */
+/* Adds to the Info column which frame the packet acknowledges or answers. If the acknowledgement
+ * has no time, an earlier packet has acknowledged the same: "duplicate" is added. */
 static void
 add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_headers_t *roce)
 {

@@ -1,6 +1,5 @@
 /* Writes the texts that the plugin makes for every frame, without printf(). For these texts,
- * printf() and Wireshark's functions based on it would need more time than all other work of the
- * plugin for a frame.
+ * printf() and Wireshark's functions based on it take too much time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -2,8 +2,7 @@
  * (InfiniBand 12), and the analysis of the packet.
  *
  * The states of communication management are those at the time of the packet. Reverse flow and
- * source queue pair are taken from the flow, which later packets may complete: once known, they do
- * not change.
+ * source queue pair are taken from the flow, which later packets may complete.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

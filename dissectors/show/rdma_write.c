@@ -19,7 +19,8 @@ static const char *const part_names[SMCR_RC_WRITE_ONLY_IMMEDIATE + 1] = {
     [SMCR_RC_WRITE_ONLY_IMMEDIATE] = PART "Only",
 };
 
-/* Returns "WRITE First" and so on; "data" for data that a tap in a host has copied. */
+/* Returns "WRITE First" and so on; "data" for data that a tap in a host has copied; "WRITE ?" for
+ * another opcode. */
 static const char *
 name_of_part(const smcr_ib_headers_t *roce, const smcr_record_t *record)
 {
@@ -124,8 +125,8 @@ show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce,
     return proto_item_add_subtree(top, ett_smcr);
 }
 
-/* Shows the RDMA WRITE: its length, its place in the RMB and the stream, its RKey (the tap of ANCK
- * has none), and the message in its immediate data. */
+/* Shows the RDMA WRITE: its length, its place in the RMB and the stream, its RKey (data from a tap
+ * have none), and its immediate data, if they name a connection. */
 static void
 show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib_headers_t *roce,
             const smcr_record_t *record)
@@ -142,8 +143,8 @@ show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib
         show_immediate(pinfo, below, roce->immediate);
 }
 
-/* smcr.data_in and the expert items are added for each packet. The other fields are added only if a
- * filter, column or tree needs one of the protocol. */
+/* The expert items are raised for each packet. Most fields are added only if a filter, column or
+ * tree needs a field of the protocol. */
 proto_tree *
 smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                      const smcr_ib_headers_t *roce, const smcr_record_t *record)

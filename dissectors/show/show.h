@@ -1,6 +1,6 @@
 /* Knows how a record becomes fields, expert items, the Info column and the tap. Does not know how
- * the state learns from packets: show/ only reads the state. Called by packet/ and the transports;
- * listeners of the tap include this header.
+ * the state learns from packets: show/ only reads the state. The rooms packet/ and payload/, the
+ * transports, and listeners of the tap include this header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,17 +22,18 @@ void smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 /* Shows the fields of a connection, below `tree`. Fields that contain the number of a frame of the
  * handshake, and a fallback, are shown only if that frame is earlier than this one. The frame of
  * the report that names the ends (smcr.named_in) may be later. `sender`: the role of the packet's
- * sender: 0 client, 1 server, or SMCR_LGR_SIDE_UNKNOWN. */
+ * sender, 0 client or 1 server; if the roles are not known, its side; SMCR_LGR_SIDE_UNKNOWN: not
+ * known. */
 void smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender);
 
-/* For a TCP segment without a CLC message: shows the number of the connection below `tree`. If
- * Wireshark's tables Conversations and Endpoints need hidden fields (smcr_show_ends_are_wanted()),
- * adds these, too. Returns the item of the connection's number. */
+/* Shows the number of a TCP segment's connection below `tree`. If the hidden fields of the ends are
+ * needed (smcr_show_ends_are_wanted()), adds these, too. Returns the item of the connection's
+ * number. */
 proto_item *smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                                   const smcr_conn_t *conn);
 
-/* Returns whether a filter or a statistics table uses the hidden fields that Conversations and
- * Endpoints need. */
+/* Returns whether any of the hidden fields of a connection's ends (names, addresses, ports) has to
+ * be added: the tree is shown, or a filter, column or statistics table uses one of them. */
 bool smcr_show_ends_are_wanted(proto_tree *tree);
 
 /* Returns how often smcr_annotate_conn() and smcr_annotate_segment() have been called since
@@ -40,8 +41,9 @@ bool smcr_show_ends_are_wanted(proto_tree *tree);
  * out whether that dissector has shown a connection. */
 unsigned smcr_annotate_conns_shown(void);
 
-/* Shows all facts in the record, below `tree`, and raises the expert items of the record's events
- * at the item of `tree`. `roce`: headers of the packet; NULL: TCP carries the message. */
+/* Shows the facts in the record, below `tree`, appends the announced bytes (Len) and the free space
+ * (Win) of a CDC message to the Info column, and raises the packet's expert items at the item of
+ * `tree`. `roce`: headers of the packet; NULL: TCP carries the message. */
 void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
@@ -57,7 +59,7 @@ void smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in
 /* ---- events in the record, as expert items ---- */
 
 /* Raises the expert items of the record's events, at `item`. An event that later packets have to
- * confirm is shown only in the second pass. */
+ * confirm is shown only in the second pass, but for those of smcr_show_event_at_once(). */
 void smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
 
 /* Whether the first pass shows the event at once, though later packets may refute it. The second
@@ -77,8 +79,8 @@ const char *smcr_show_rejection(const smcr_record_cm_t *note);
  * subtree for each direction, with bytes announced and read, free space, and waits of writer and
  * reader. 2. The subtree [SMC-R analysis], or [RDMA analysis] for a connection that is not SMC-R:
  * order and retransmission of the packet, the acknowledgement of its data, and the packet that a
- * response answers. Subtrees without fields are not shown. `roce`: headers of the packet; NULL: TCP
- * carries the message. */
+ * response answers. 3. For a RoCE packet, the other capture points (smcr_show_points()). `roce`:
+ * headers of the packet; NULL: TCP carries the message. */
 void smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
@@ -111,9 +113,9 @@ proto_tree *smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree 
 /* ---- packets that are not SMC-R, for users who ask for them ---- */
 
 /* Shows the RDMA connection of the packet as a subtree of `tree`, with analysis and expert items.
- * Adds to the Info column which packet an acknowledgement answers, and trouble, such as
- * "[Retransmission]". The record has a flow of fabric/peers. `tvb`: the bytes to which the fields
- * belong. */
+ * Writes into the Info column what smcr_info_answer() and smcr_info_trouble() write, and the
+ * connection of a message of RDMA-CM. The record has a flow of fabric/peers. `tvb`: the bytes to
+ * which the fields belong. */
 void smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                                const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
@@ -123,7 +125,8 @@ void smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
  * as in TCP; 2. the connection of the packet; 3. the message, written by message/; 4. the packet
  * that an acknowledgement answers. */
 
-/* Returns the name of the protocol of a packet: "SMC-R", or "SMC-D" if a tap has copied it. */
+/* Returns the name of the protocol of a packet: "SMC-D" if a tap has copied it from SMC-D;
+ * otherwise "SMC-R". */
 static inline const char *
 smcr_show_protocol(const smcr_record_t *record)
 {
@@ -143,9 +146,9 @@ smcr_show_knows_place(const smcr_record_t *record)
 }
 
 /* Sets the columns of a packet. The Info column begins with the ports of the TCP connection, as in
- * TCP's Info. If the ports are not known, it begins with the number of the connection; if the
- * connection is not known, with the number of the link. For an RDMA WRITE, the length and the
- * offset in the RMB element follow. Replaces earlier text. */
+ * TCP's Info. If the ports or the direction are not known, it begins with the number of the
+ * connection; if the connection is not known, with the number of the link, if known. For an RDMA
+ * WRITE, the length and, if known, the offset in the RMB element follow. Replaces earlier text. */
 void smcr_info_begin(packet_info *pinfo, const smcr_record_t *record);
 
 /* Appends to the Info column the message in the immediate data of an RDMA WRITE packet: opcode,
@@ -153,8 +156,7 @@ void smcr_info_begin(packet_info *pinfo, const smcr_record_t *record);
  * smcr_state_immediate_cdc(). */
 void smcr_info_immediate(packet_info *pinfo, uint32_t immediate, const smcr_cdc_t *cdc);
 
-/* Sets the columns of a TCP segment with a CLC message, as smcr_info_begin() does for other
- * packets. The Info column begins with the ports. */
+/* Begins the Info column of a TCP segment with its ports. Replaces earlier text. */
 void smcr_info_begin_tcp(packet_info *pinfo);
 
 /* Puts the trouble in the record, such as "[Retransmission] ", before all other text of the Info
@@ -165,8 +167,8 @@ void smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record);
  * that InfiniBand's dissector would write. */
 void smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce);
 
-/* Appends to the Info column which packet an acknowledgement, a NAK or a CNP answers. Appends
- * nothing for other packets. */
+/* Writes into the Info column which packet a response (acknowledgement, NAK, RNR NAK) or a CNP
+ * answers. Does nothing for other packets. */
 void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
                       const smcr_ib_headers_t *roce);
 
@@ -174,12 +176,12 @@ void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
 
 /* If NAT has translated the addresses of this packet's TCP connection, and the capture also shows
  * the connection with its other addresses: shows the first frame of that other conversation. Shows
- * nothing otherwise. */
+ * nothing otherwise, or if smcr_show_points() shows frames of other capture points. */
 void smcr_show_translated(packet_info *pinfo, proto_tree *tree);
 
 /* Shows how other capture points have captured the packet: their frames, the delay between the
- * points, and the verdict. Known in the second pass only. Shows nothing if the file has one capture
- * point. */
+ * points, and the verdict. Shows nothing in the first pass, and if nothing is known of the packet,
+ * as in a file with one capture point. */
 void smcr_show_points(packet_info *pinfo, proto_tree *tree);
 
 /* ---- the queue pair that sends a RoCE packet ---- */
@@ -216,12 +218,12 @@ typedef struct {
     const char *address[2]; /* addresses of the two ends as text; "": not known */
     const char *name[2];    /* Names of the ends, which always differ from each other. Examples:
                                "10.0.0.1:54558", "[fd00::1]:54558". If the TCP connection is not
-                               known: address of the queue pair (if known), role, and number of the
-                               connection, such as "fe80::1 (server, stream 3)". */
+                               known: address of the queue pair (if known), role or side, and number
+                               of the connection, such as "fe80::1 (server, stream 3)". */
 } smcr_show_ends_t;
 
 /* Returns addresses and names of both ends of `conn`. The texts live as long as `scope`, the
- * addresses until the capture file is closed. */
+ * addresses as long as `conn`. */
 smcr_show_ends_t smcr_show_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn);
 
 /* Returns the name of a link, such as "link 1 of group 0". If the number of the link or of the link
@@ -230,8 +232,7 @@ const char *smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *l
 
 /* ---- the tap `smcr`: the facts of each packet, for listeners that count, collect or list ----
  *
- * The plugin counts nothing while it dissects; only listeners count. A tap without a listener costs
- * one comparison for each packet. */
+ * The plugin counts nothing while it dissects; only listeners count. */
 
 #define SMCR_TAP "smcr" /* name of the tap, for register_tap_listener() */
 
@@ -253,12 +254,13 @@ typedef struct {
  * must not change them. */
 typedef struct {
     const smcr_record_t *record;       /* record of the packet; never NULL */
-    const smcr_ib_headers_t *roce;     /* headers of the packet; NULL: TCP carries the message */
+    const smcr_ib_headers_t *roce;     /* headers of the packet; NULL: not a RoCE packet */
     const smcr_clc_t *clc;             /* CLC message; NULL: none */
     const smcr_llc_t *llc;             /* LLC message, also a retransmitted one; NULL: none */
-    const smcr_cdc_t *cdc;             /* CDC message; NULL: none */
+    const smcr_cdc_t *cdc;             /* CDC message; NULL: none, or its receiver discards it,
+                                          since the hosts have agreed on immediate data */
     tvbuff_t *data;                    /* captured bytes of the application in an RDMA WRITE packet;
-                                          NULL: any other packet */
+                                          NULL: none */
     wmem_array_t *delivered;           /* smcr_held_t *: earlier RDMA WRITE packets whose bytes the
                                           application's dissectors get only in this frame; NULL:
                                           none */
@@ -277,9 +279,8 @@ typedef struct {
  * the struct for this tap. */
 typedef void (*smcr_tap_queue_t)(packet_info *pinfo, const smcr_tap_t *packet);
 
-/* Adds a tap, SMCR_TAP or another tap. Called when protocols register. `tap`: number of the tap,
- * from register_tap(). `queue`: function that queues packets for the tap; NULL: the listeners of
- * the tap get an smcr_tap_t. */
+/* Adds a tap, SMCR_TAP or another tap. `tap`: number of the tap, from register_tap(). `queue`:
+ * function that queues packets for the tap; NULL: the listeners of the tap get an smcr_tap_t. */
 void smcr_tap_add(int tap, smcr_tap_queue_t queue);
 
 /* Gets packets as a listener of SMCR_TAP does, and also in the first of two passes (tshark -2), in
@@ -290,18 +291,17 @@ typedef struct {
     void (*take_packet)(packet_info *pinfo, const smcr_tap_t *packet); /* takes one packet */
 } smcr_tap_observer_t;
 
-/* Sets the observer of the tap; `with` is kept, not copied. Called once, when protocols
- * register. */
+/* Sets the observer of the tap, in place of an earlier one; `with` is kept, not copied. */
 void smcr_tap_observe(const smcr_tap_observer_t *with);
 
 /* Returns whether any of the taps has a listener, or the observer wants the frame. */
 bool smcr_tap_has_listener(const packet_info *pinfo);
 
-/* Passes a packet to the observer and to the listeners of all taps. They get a copy of `packet` and
- * of the structs that it points to, which lives until the frame has been dissected; `clc` to
- * `segment` of the caller may live on its stack. Copies nothing if there is no listener. */
+/* Passes a packet to the observer and to the listeners of all taps. They get copies of `packet` and
+ * of its `record`, `roce`, `clc`, `llc`, `cdc` and `segment`, which live until the frame has been
+ * dissected. Copies nothing if nobody listens. */
 void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);
 
-/* Passes a TCP segment to the listeners of all taps. Does nothing if an ICMP error quotes the
- * segment. */
+/* Passes a TCP segment to the observer and to the listeners of all taps, with an empty record. Does
+ * nothing if an ICMP error quotes the segment. */
 void smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment);

@@ -50,7 +50,7 @@ typedef struct {
                                    first */
 } links_t;
 
-/* Returns the links on which the two sides of the connection have sent last. */
+/* Returns the links of the two sides of the connection (`link` of smcr_conn_side_t). */
 static links_t
 links_of_conn(const smcr_conn_t *conn)
 {
@@ -61,9 +61,8 @@ links_of_conn(const smcr_conn_t *conn)
     return (links_t){{one, other}};
 }
 
-/* Returns the links of the selected packet: the link that carries the packet. If the packet is a
- * segment of TCP, returns the links of its connection. A connection that fell back to TCP has no
- * link. */
+/* Returns the links of the selected packet: the link in its record or, if there is none, the links
+ * of its connection. A connection that fell back to TCP has no link. */
 static links_t
 links_of(packet_info *pinfo)
 {
@@ -111,7 +110,8 @@ FILTER(group, filter_of_group(pinfo))
 #define STREAMS_MAX 256 /* maximum number of connections in a filter */
 
 /* Returns the RMB in which the client (`role` 0) or the server (`role` 1) of a connection receives
- * data. NULL: the RMB is not known, or it is not known which side is the client. */
+ * data. NULL: the RMB, its side or its link group is not known, or the connection fell back to
+ * TCP. */
 static const smcr_rmb_t *
 rmb_of(const smcr_conn_t *conn, int role)
 {
@@ -194,7 +194,7 @@ has_twin(const smcr_rmb_t *rmb)
 }
 
 /* Limits the filter to messages that the RMB's owner sends. Leaves out responses that repeat an
- * RKey of the peer. Called if both sides use the same RKey. `role`: role of the owner. */
+ * RKey of the peer. Needed if both sides use the same RKey. `role`: role of the owner. */
 static void
 add_owner(GString *filter, int role)
 {
@@ -206,7 +206,7 @@ add_owner(GString *filter, int role)
                            (unsigned)SMCR_LLC_CONFIRM_RKEY_V2, (unsigned)SMCR_LLC_DELETE_RKEY_V2);
 }
 
-/* Returns the filter of an RMB; NULL: the RMB is not known. `role`: role of the RMB's owner. Only
+/* Returns the filter of an RMB; NULL: rmb_of() finds none. `role`: role of the RMB's owner. Only
  * the first packet of an RDMA WRITE has an RKey, so the filter selects WRITEs by the numbers of
  * their connections. */
 static char *

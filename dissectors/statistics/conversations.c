@@ -58,8 +58,7 @@ smcr_statistics_find_memory(const void *table, bool is_empty, size_t size)
     return kept;
 }
 
-/* Frees the memory of all tables. Called when the capture file is closed, since the memory points
- * into the state of the file. */
+/* Frees the memory of all tables, which points into the state of the file. */
 static void
 forget_all_kept(void)
 {

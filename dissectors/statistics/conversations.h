@@ -35,8 +35,8 @@ typedef struct {
     smcr_ranges_t segments;             /* sequence numbers of the data that TCP has carried.
                                            Sequence numbers are unwrapped to 64 bits, so that no
                                            number occurs twice in a connection */
-    uint64_t next_seq;                  /* sequence number after the last byte of data on TCP,
-                                           unwrapped to 64 bits; 0: none */
+    uint64_t next_seq;                  /* sequence number after the data of the last TCP segment
+                                           with data, unwrapped to 64 bits; 0: none */
 } smcr_conversation_direction_t;
 
 /* The row of a connection. Indices 0 and 1 are roles, client and server, except in `role`. */
@@ -70,7 +70,8 @@ typedef struct {
     smcr_conversation_row_t *row; /* row of the packet's connection; NULL: the packet has no
                                      connection, and all other members are 0 */
     bool is_first;                /* the packet is the first one of the connection in this table */
-    unsigned sender;              /* role of the packet's sender: 0 client, 1 server */
+    unsigned sender;              /* role of the packet's sender: 0 client, 1 server; 0 if it is not
+                                     known */
     int frames;                   /* 1: the packet is the first one of its frame that counts for the
                                      connection; else 0 */
     int bytes;                    /* new bytes of the application; 0 if the filter does not select

@@ -12,8 +12,7 @@
 #include "report/figures/figures.h"
 #include "report/words/words.h"
 
-/* Maximum number of connections of a link group that row_of_group() examines to find one with known
- * hosts. */
+/* Maximum number of connections of a link group that row_of_group() examines, the newest first. */
 #define CONNS_SEARCHED_MAX 64
 
 /* A packet while it is added to the graph. */
@@ -35,7 +34,8 @@ typedef struct {
 /* The two ends of an arrow. */
 typedef struct {
     const address *from, *to; /* hosts at both ends; NULL: the address of the packet */
-    uint16_t ports[2];        /* source and destination port; 0: not known, or too large */
+    uint16_t ports[2];        /* TCP ports of source and destination, or numbers of their queue
+                                 pairs; 0: not known, or too large */
     uint16_t conv;            /* low 16 bits of smcr.stream. In the flow graph of TCP, this member
                                  has the low 16 bits of tcp.stream */
 } ends_t;
@@ -177,9 +177,9 @@ remove_arrow(seq_analysis_info_t *graph, GList *link)
     g_free(arrow);
 }
 
-/* The first data of a direction have an arrow of their own. All later data of the direction share
- * one arrow (a run), which stands at the last packet of the run. Any other arrow of the connection
- * ends the run. The data after it begin a new run. */
+/* The first data of a direction have an arrow of their own. Later data of the direction share one
+ * arrow (a run), which stands at the last packet of the run. An arrow of the connection that is not
+ * for data ends the runs of both directions. The data after it begin a new run. */
 
 /* The data of one arrow: a run, or the first data. */
 typedef struct {
@@ -195,7 +195,7 @@ typedef struct runs {
                                    or has not begun */
     run_t run;                  /* the data of `arrow` */
     uint64_t total;             /* number of bytes that the direction has sent so far */
-    uint64_t end;               /* stream position after the last data; 0: not known */
+    uint64_t end;               /* highest stream position after data so far; 0: not known */
     bool is_first;              /* `arrow` is the arrow of the first data */
     bool from_start;            /* the first data are at the beginning of the stream */
     bool over_tcp;              /* the last data of the direction came over TCP, not over RDMA */
@@ -337,8 +337,7 @@ note_group(const tap_context_t *tap_context)
 }
 
 /* Returns the row of a connection that has the hosts of the link group. If the graph has no such
- * row yet, takes a connection of the group that has a TCP conversation. NULL: no such connection is
- * known. */
+ * row yet, takes a connection of the group that has a TCP conversation. NULL: none is found. */
 static smcr_conversation_row_t *
 row_of_group(const tap_context_t *tap_context, const smcr_lgr_t *lgr)
 {

@@ -1,6 +1,6 @@
-/* Makes the texts of arrows in the flow graph: for events of a connection, and for LLC and CLC
- * messages. The subject of a sentence is the sender of the packet. Two sentences have another one:
- * the connection that falls back to TCP, and the link group that ends with open connections.
+/* Makes the texts of arrows in the flow graph. The subject of a sentence is the sender of the
+ * packet. Two sentences have another one: the connection that falls back to TCP, and the link group
+ * that ends with open connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -346,7 +346,7 @@ arrow_delete_rkey(const llc_words_t *of)
 }
 
 /* Returns a sentence that says no more than the name of the message. Used for messages whose name
- * says enough, and for truncated messages. */
+ * says enough, and for incomplete messages. */
 static const char *
 arrow_plain(const llc_words_t *of)
 {

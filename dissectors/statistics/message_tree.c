@@ -1,10 +1,9 @@
-/* The stats tree of messages. It counts each packet of SMC-R, and each CLC message, once:
- * - CLC, LLC, CDC, RDMA-CM: messages, by type; below the type by version, direction and outcome. A
- *   retransmission counts only under "Retransmitted", a duplicate only under "Duplicate, made by
- *   the network".
- * - RDMA WRITE: packets, by first packet of a request and further packet of a request.
- *   Retransmissions and duplicates count in the same way as for messages.
- * - Acknowledgement, CNP: all packets, including retransmissions and duplicates
+/* The stats tree of messages. It counts each packet of SMC-R, and each CLC message, once: - CLC,
+ * LLC, CDC, RDMA-CM: messages, by type; below the type by version, direction and outcome. A
+ * retransmission counts only under "Retransmitted", a duplicate only under "Duplicate, made by the
+ * network". - RDMA WRITE: packets, by first packet of a request and further packet of a request.
+ * Retransmissions and duplicates count in the same way as for messages. - Acknowledgement, CNP,
+ * Wrong ICRC, Other: all packets, including retransmissions and duplicates
  *
  * Figures of a report (docs/json.md) follow the same rules. `cdc` is the number under "Message"
  * of CDC. `writes` is the number under "First packet of a request", as far as the connections of
@@ -92,7 +91,7 @@ agreement(const smcr_clc_t *clc)
 }
 
 /* Returns the outcome that a CLC message shows: what an Accept or Confirm agrees on, or the reason
- * of a Decline. NULL: any other message, or a truncated Decline. */
+ * of a Decline. NULL: any other message, or an incomplete Decline. */
 static const char *
 clc_outcome(const smcr_clc_t *clc)
 {
@@ -140,8 +139,8 @@ response_flags(uint8_t type)
     }
 }
 
-/* Returns the text of an LLC response that rejects its request. Only ADD LINK has a reason of the
- * rejection. */
+/* Returns the text of an LLC response that rejects its request. Only a complete ADD LINK has a
+ * reason of the rejection. */
 static const char *
 rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
 {
@@ -216,7 +215,8 @@ count_flags(node_t node, const smcr_cdc_t *cdc)
     }
 }
 
-/* Counts a CDC message by direction and flags. The flags of a truncated message are not counted. */
+/* Counts a CDC message by direction and flags. The flags of an incomplete message are not
+ * counted. */
 static void
 count_cdc(node_t top, const smcr_tap_t *packet)
 {

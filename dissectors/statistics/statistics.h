@@ -9,14 +9,14 @@
 
 #include "show/show.h"
 
-/* Registers everything that this header declares, except the stats tree; called once, while
- * Wireshark registers protocols. `proto`: SMC-R. Also registers Service Response Time: the
- * durations of the steps of the CLC handshake, of LLC requests, and of cursor updates that a CDC
- * message has requested. */
+/* Registers everything that this header declares, except the stats tree. `proto`: SMC-R. Also
+ * registers Service Response Time: the durations of the steps of the CLC handshake, of LLC
+ * requests, and of cursor updates that a CDC message has requested. */
 void smcr_statistics_register(int proto);
 
-/* Registers the stats tree of messages, by type, version, direction and outcome; called once, after
- * all protocols have registered. If the tree were registered earlier, sharkd would not have it. */
+/* Registers the stats tree of messages, by type, version, direction and outcome. Must be called
+ * after all protocols have registered. If the tree were registered earlier, sharkd would not have
+ * it. */
 void smcr_statistics_handoff(void);
 
 /* ---- the other menus, which smcr_statistics_register() registers ---- */
