@@ -121,8 +121,7 @@ const range_string smcr_values_chids[] = {
 const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 
 /* Returns the text for a diagnosis that is not in the list, but whose class is in the list. The
- * text says that the diagnosis is not known. It also names the class, if the class has a name of
- * its own. */
+ * text says that the diagnosis is not known. It also names two of the classes. */
 static const char *
 decline_class_text(uint32_t code)
 {

@@ -204,8 +204,7 @@ void smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char
 void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words,
               const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Puts "[text] " before all other text of the Info column. Later calls that clear the column keep
- * "[text] ". */
+/* Puts "[text] " before all other text of the Info column. col_clear() keeps "[text] ". */
 void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
 
 /* Raise the expert item `expert` at the message's last item of the field `hf`. smcr_say_note() uses

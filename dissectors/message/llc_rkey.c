@@ -131,8 +131,9 @@ smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 
 /* ---- DELETE RKEY ---- */
 
-/* Returns how many RKeys fit into the message. A DELETE RKEY of version 1 has room for 8 RKeys; in
- * version 2 the length of the message decides. 0: the message ends before its first RKey. */
+/* Returns how many RKeys fit into the message. A DELETE RKEY of version 1 has room for 8 RKeys at
+ * most; in version 2 the length of the message decides. 0: the message ends within its first RKey,
+ * or before it. */
 static unsigned
 rkey_room(const smcr_message_llc_t *message)
 {
@@ -141,9 +142,9 @@ rkey_room(const smcr_message_llc_t *message)
     return end > DELETE_RKEYS_AT ? (end - DELETE_RKEYS_AT) / deleted_rkey.length : 0;
 }
 
-/* Whether a DELETE RKEY response of version 2 has zeros instead of RKeys. Linux repeats the count
- * of the request, but sets the RKeys to zero and shortens the message to 44 bytes. Returns false if
- * the response repeats the RKeys. */
+/* Whether a DELETE RKEY response of version 2 has zeros instead of RKeys, as far as it is captured.
+ * Linux repeats the count of the request, but sets the RKeys to zero and shortens the message to 44
+ * bytes. */
 static bool
 rkeys_are_zeroed(const smcr_message_llc_t *message)
 {

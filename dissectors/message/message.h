@@ -17,10 +17,11 @@
  * items.
  *
  * tvb: the message alone, from its eyecatcher on. Its reported length is the length of the message.
- * If the length field has an impossible value, `tvb` has all bytes of the segment from the
- * eyecatcher on. release: the release of SMC version 2 that the link group has agreed on; 0:
- * release 0, or not known. clc: filled in, integers in host order. Returns the subtree of the
- * message; NULL if `tree` is NULL. */
+ * Two exceptions: if the length field has an impossible value, `tvb` has all bytes of the segment
+ * from the eyecatcher on; if the message never becomes complete, `tvb` may have fewer bytes than
+ * the message. release: the release of SMC version 2 that the link group has agreed on; 0: release
+ * 0, or not known. clc: filled in, integers in host order. Returns the subtree of the message; NULL
+ * if `tree` is NULL. */
 proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
                              smcr_clc_t *clc);
 

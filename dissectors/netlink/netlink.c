@@ -313,8 +313,9 @@ static wmem_map_t *seen;
 
 /* Compares the frame with all earlier frames of the file, by checksums. If an earlier frame has the
  * same bytes, this frame is a duplicate, or the host reports an unchanged state once more.
- * learn_message() ignores such a frame, since the host may have made its report before frames that
- * come before it in the file. Called once for a frame, in the first pass. */
+ * learn_message() ignores such a frame but for the end of a dump, since the host may have made its
+ * report before frames that come before it in the file. Called once for a frame, in the first
+ * pass. */
 static novelty_t
 compare_frame(packet_info *pinfo, tvbuff_t *tvb)
 {
@@ -496,7 +497,8 @@ show_socket(walk_t *walk, tvbuff_t *tvb)
 }
 
 /* Dissects a message of SOCK_DIAG, which begins with its nlmsghdr. `data`: struct
- * packet_netlink_data. Returns 0 if the message is not of AF_SMC. */
+ * packet_netlink_data. Returns 0 if the message is not of AF_SMC, or is truncated before its
+ * family. */
 static int
 dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

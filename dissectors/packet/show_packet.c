@@ -209,8 +209,8 @@ is_discarded_message(const smcr_record_t *record)
     return smcr_record_has_event(record, SMCR_EVENT_cdc_beside_immediate);
 }
 
-/* Reports the packet to the listeners of the tap. `carried`: message of the packet; NULL: none.
- * `held`: from held_packets(). */
+/* Sets the source port of the packet, and reports the packet to the listeners of the tap.
+ * `carried`: message of the packet; NULL: none. `held`: from held_packets(). */
 static void
 tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried,
            wmem_array_t *held)

@@ -67,10 +67,10 @@ typedef struct {
 
 #define SLOT 0 /* key of the slot in p_add_proto_data() */
 
-/* Returns the slot of the frame: a pointer to the packet that is being dissected. A frame may have
- * RoCE packets within RoCE packets; the slot points to the innermost one. A slot with NULL: the
- * wrapper is dissecting no packet. If the frame has no slot, the function adds a slot if `make` is
- * true, and returns NULL if `make` is false. */
+/* Returns the slot of the frame: a pointer to the packet that do_with_current() or
+ * dissect_foreign() is dissecting. A frame may have RoCE packets within RoCE packets; the slot
+ * points to the innermost one. A slot with NULL: neither function is running. If the frame has no
+ * slot, the function adds a slot if `make` is true, and returns NULL if `make` is false. */
 static nested_packet_t **
 find_slot(packet_info *pinfo, bool make)
 {
@@ -83,8 +83,8 @@ find_slot(packet_info *pinfo, bool make)
     return slot;
 }
 
-/* Returns the innermost packet that the wrapper is dissecting; NULL: there is none, or the wrapper
- * has stepped aside. */
+/* Returns the packet in the slot of the frame; NULL: there is none, or the wrapper has stepped
+ * aside. */
 static nested_packet_t *
 find_current(packet_info *pinfo)
 {
@@ -583,8 +583,8 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
 
 /* Replaces the heuristic of Wireshark's own dissector `smc`. Wireshark may ask that heuristic
  * before the plugin's heuristic, and it takes every payload that has the length and a type of LLC.
- * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
- * the plugin's heuristic next. It does not decline a message of the packet that is being dissected:
+ * The replacement declines the messages that prove themselves, so that Wireshark calls the plugin's
+ * heuristic next. It does not decline a message of the packet that is being dissected:
  * smcr_hooks_show_builtin() calls it for such messages. It declines all packets that ICMP errors
  * quote. While the plugin is disabled, it declines nothing that `smc` takes. No payload may be
  * taken by both heuristics, so a change of one needs a change of the other. */

@@ -149,7 +149,8 @@ find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip
 }
 
 /* Reads the headers around the packet (VLAN tags, tunnels), whose IP header or GRH is at `offset`
- * of the buffer `source`. Reads nothing in most frames, which have an Ethernet header alone. */
+ * of the buffer `source`. Reads nothing if `source` is not the frame, or if there is an Ethernet
+ * header alone, as in most frames. */
 static void
 read_outer(tvbuff_t *source, uint32_t offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
 {

@@ -10,8 +10,9 @@
 #include "host/host.h"
 
 /* Dissects a packet that begins with the header `start`. Wireshark calls this function instead of
- * InfiniBand's dissector, which this function calls itself. `data`: the argument for InfiniBand's
- * dissector. Returns the number of bytes dissected. */
+ * InfiniBand's dissector, which this function calls itself if its items are needed. `data`: the
+ * argument for InfiniBand's dissector. Returns the number of bytes dissected; 0: `tvb` has no
+ * InfiniBand packet. */
 int smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, void *data);
 
@@ -19,10 +20,10 @@ int smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinf
  * packet. If the payload is SMC-R, shows the payload and returns true; otherwise returns false. */
 ws_bool smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Wireshark calls this function instead of the heuristic of its own SMC-R dissector `smc`. Returns
- * false for a payload that smcr_roce_dissect_payload() would accept, and for a packet that an ICMP
- * error quotes. In all other cases calls the heuristic of `smc` and returns its result: also for a
- * payload of the packet that the wrapper is just dissecting. */
+/* Wireshark calls this function instead of the heuristic of its own SMC-R dissector `smc`. While
+ * the plugin is enabled, returns false for a message whose bytes prove SMC-R in a packet that the
+ * wrapper has not seen, and for a packet that an ICMP error quotes. In all other cases calls the
+ * heuristic of `smc` and returns its result. */
 ws_bool smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
 /* Creates the two dissector handles whose calls count as a layer of SMC-R or of InfiniBand. */

@@ -158,7 +158,7 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     const struct {
         int hf;         /* field with the frame of the message */
-        uint32_t frame; /* frame of the message; 0: not captured */
+        uint32_t frame; /* frame of the message; 0: none is captured */
     } messages[] = {{hf_smcr_confirm_in, conn->confirm_frame},
                     {hf_smcr_accept_in, conn->accept_frame},
                     {hf_smcr_proposal_in, conn->proposal_frame}};
@@ -487,9 +487,9 @@ is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
            smcr_evidence_is_unanswered(smcr_capture_state(), record->begins_exchange);
 }
 
-/* Whether the packet is the Confirm of a connection whose RoCE packets are all missing in the
- * capture. False in the first pass, and for a connection that fell back to TCP, since it has no
- * RoCE packets. */
+/* Whether the packet is the Confirm of a connection, and the capture has no RoCE packet of its
+ * link. False in the first pass, and for a connection that fell back to TCP, since it has no RoCE
+ * packets. */
 static bool
 is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
 {

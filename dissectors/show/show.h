@@ -201,7 +201,8 @@ smcr_show_source_t smcr_show_source(const smcr_record_t *record, const smcr_ib_h
 /* Sets pinfo->srcport, which columns, flow graphs and conversations show, to the number of the
  * sending queue pair. If the plugin does not know this number, the number that InfiniBand's
  * dissector has found stays. If InfiniBand's dissector does not know it either, sets 0 in place of
- * its value 4294967295. Called after InfiniBand's dissector, which uses the source port itself. */
+ * its value 4294967295. Must be called after InfiniBand's dissector, which uses the source port
+ * itself. */
 void smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
                            const smcr_ib_headers_t *roce);
 
@@ -214,7 +215,8 @@ void smcr_show_no_source_port(packet_info *pinfo);
 
 /* The two ends of a connection, by role (see smcr_endpoint_address()). */
 typedef struct {
-    address host[2];        /* addresses of the two ends; type AT_NONE: not known */
+    address host[2];        /* addresses of the two ends; if the TCP connection is not known, those
+                               of their queue pairs; type AT_NONE: not known */
     const char *address[2]; /* addresses of the two ends as text; "": not known */
     const char *name[2];    /* Names of the ends, which always differ from each other. Examples:
                                "10.0.0.1:54558", "[fd00::1]:54558". If the TCP connection is not
@@ -236,14 +238,15 @@ const char *smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *l
 
 #define SMCR_TAP "smcr" /* name of the tap, for register_tap_listener() */
 
-/* A TCP segment of an SMC-R connection, or application data on TCP after a fallback. CLC messages
- * of the segment are reported to the tap separately (smcr_tap_t.clc). */
+/* A TCP segment of an SMC-R connection, its SMC-R option, or application data on TCP after a
+ * fallback: each is reported to the tap by a struct of its own. CLC messages of the segment are in
+ * smcr_tap_t.clc. */
 typedef struct {
     const smcr_conn_t *conn; /* the connection */
     bool from_server; /* the server sends the segment; false: the client does */
-    bool has_option;  /* the segment has the SMC-R option */
-    uint8_t flags;    /* flags of the TCP header; 0: the struct describes data and not
-                         a header, or the segment is damaged */
+    bool has_option;  /* the struct is of the SMC-R option */
+    uint8_t flags;    /* flags of the TCP header; 0: the struct is of the option or of data, or the
+                         segment is damaged */
     uint32_t seq;     /* sequence number of the application's data, from TCP's dissector: relative
                          or absolute, as the user's preferences say */
     uint32_t length;  /* length of the application's data in bytes, which several segments may have
@@ -254,7 +257,8 @@ typedef struct {
  * must not change them. */
 typedef struct {
     const smcr_record_t *record;       /* record of the packet; never NULL */
-    const smcr_ib_headers_t *roce;     /* headers of the packet; NULL: not a RoCE packet */
+    const smcr_ib_headers_t *roce;     /* headers of the packet; of a packet from a tap, those that
+                                          RoCE would have; NULL: TCP carries it */
     const smcr_clc_t *clc;             /* CLC message; NULL: none */
     const smcr_llc_t *llc;             /* LLC message, also a retransmitted one; NULL: none */
     const smcr_cdc_t *cdc;             /* CDC message; NULL: none, or its receiver discards it,

@@ -44,7 +44,7 @@ typedef struct {
     const smcr_conn_t *conn; /* connection of the row */
     address name[2];     /* names of both ends. Names do not change after the first packet, since
                             Wireshark finds rows by name */
-    address host[2];     /* IP addresses of both ends; AT_NONE: not known */
+    address host[2];     /* addresses of both ends, from smcr_show_ends_of(); AT_NONE: not known */
     unsigned role[2];    /* role of each side of the link group: 0 client, 1 server; index: side */
     uint32_t last_frame; /* number of the last frame that was counted; 0: none */
     smcr_conversation_direction_t all_counts[2]; /* bytes of all packets. Index: role of the

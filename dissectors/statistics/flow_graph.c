@@ -1,7 +1,7 @@
 /* Decides which packets have an arrow in the flow graph. These are packets that begin, change,
  * delay or end a connection, and messages of its link group. Data share few arrows, so that a long
- * connection fits a screen. The columns of the graph are the hosts of TCP: RoCE addresses have no
- * columns of their own.
+ * connection fits a screen. The columns of the graph are the hosts of TCP. RoCE addresses have
+ * columns only if the hosts are not known.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

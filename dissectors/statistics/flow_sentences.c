@@ -345,8 +345,8 @@ arrow_delete_rkey(const llc_words_t *of)
     return llc_sentence(of, count == 1 ? "deletes %u RKey" : "deletes %u RKeys", count);
 }
 
-/* Returns a sentence that says no more than the name of the message. Used for messages whose name
- * says enough, and for incomplete messages. */
+/* Returns a sentence that says little more than the name of the message. Used for messages whose
+ * name says enough, and for incomplete messages. */
 static const char *
 arrow_plain(const llc_words_t *of)
 {
