@@ -52,7 +52,8 @@ dissect_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_con
 }
 
 /* Dissects a damaged segment of a TCP connection whose CLC messages have not ended: the segment is
- * shown, and nothing is learned. Bytes that are not CLC go on as without the plugin. */
+ * shown, and nothing is learned from its bytes. Bytes that are not CLC go on as without the
+ * plugin. */
 static int
 dissect_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn,
                 void *data)
@@ -133,7 +134,7 @@ dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
     return call_dissector_only(clc, tvb, pinfo, tree, data) != 0;
 }
 
-/* Called before smcr_handshake_handoff(), which looks the dissector up by its name. */
+/* Must be called before smcr_handshake_handoff(), which looks the dissector up by its name. */
 void
 smcr_dissector_clc_handoff(void)
 {

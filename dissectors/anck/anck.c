@@ -301,7 +301,7 @@ show_version(const display_t *shown)
 }
 
 /* Shows what the first pass has learned of the packet, as generated fields. Raises an expert item
- * for each of four faults: the kind is not known, the length of the header is only assumed, copies
+ * in each of four cases: the kind is not known, the length of the header is only assumed, copies
  * may have been forgotten, bytes before the packet are missing. */
 static void
 show_learned(const display_t *shown)

@@ -47,7 +47,8 @@ SMCR_LAYOUT(smcr_v2, "SMC Accept v2", 104,
     KEEP_TEXT(hf_smcr_eid, 64, SMCR_WIRE_EID_LENGTH, smcr_clc_accept_t, eid),
     SHOW(hf_smcr_reserved, 96, 8));
 
-/* The values of an Accept or Confirm of SMC-D. smcr_clc_accept_t is for those of SMC-R only. */
+/* The values of an Accept or Confirm of SMC-D. They are kept apart from smcr_clc_t, whose values
+ * the state takes for those of SMC-R. */
 typedef struct {
     uint64_t gid;   /* GID of the sender's ISM device */
     uint64_t token; /* token of the sender's buffer (DMB) */
@@ -92,8 +93,9 @@ SMCR_LAYOUT(fce_smcr, "First contact extension", 36,
     FCE_ROWS(KEEP_BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits, smcr_clc_accept_t, fce_flags)));
 SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", 36, FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1)));
 
-/* Layout of the bytes after the first contact extension. Version 2.0: struct smc_clc_fce_gid_ext up
- * to the count. Version 2.1: struct smc_clc_first_contact_ext_v2x, at the same offset */
+/* Layout of the bytes after the first 36 bytes of the first contact extension. Version 2.0: struct
+ * smc_clc_fce_gid_ext up to the count. Version 2.1: struct smc_clc_first_contact_ext_v2x, at the
+ * same offset */
 SMCR_LAYOUT(fce_v20, "First contact extension v2.0", 16, SHOW(hf_smcr_reserved, 0, 16));
 static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
                                     NULL};
@@ -411,8 +413,6 @@ say_smcr_ids(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
     smcr_say_info(walk, " Token=0x%08x", accept->token);
 }
 
-/* The values of an SMC-D message are stored in a struct of their own, and not in `clc`, where the
- * state would take them for values of SMC-R. */
 void
 smcr_clc_accept(smcr_message_clc_t *message)
 {

@@ -158,7 +158,8 @@ keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
         memcpy(proposal->eid_list[proposal->eids_kept++], eid->text, sizeof eid->text);
 }
 
-/* Whether the EID is printable text, padded with blanks. */
+/* Whether the EID is printable text that does not begin with a blank. Blanks at its end are
+ * padding. False if nothing is left. */
 static bool
 is_text(const eid_t *eid)
 {

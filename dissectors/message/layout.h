@@ -181,7 +181,7 @@ bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
 void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end);
 
 /* The smcr_say functions append text to the Info column and to the message's item walk->top
- * ("line"), and raise expert items. They do nothing if the walk only examines the message. */
+ * ("line"), and raise expert items. They show nothing if the walk only examines the message. */
 
 /* Appends a text, made from `format` as printf() does, to two places: to the Info column, after the
  * words `info`, and to the label of walk->top, after the words `line`. If `info` or `line` is NULL,

@@ -175,8 +175,8 @@ say_rejection(const smcr_message_llc_t *message)
     smcr_say_note(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_rejected);
 }
 
-/* Writes the texts of a response that rejects an ADD LINK. Such a response repeats the values of
- * its request, so the values are not checked a second time. */
+/* Writes the texts and raises the expert items of a response that rejects an ADD LINK. Such a
+ * response repeats the values of its request, so the values are not checked a second time. */
 static void
 finish_rejection(const smcr_message_llc_t *message)
 {
@@ -387,8 +387,8 @@ smcr_llc_req_add_link(const smcr_message_llc_t *message)
 
     if (message->rejected)
         say_rejection(message);
-    if (announced || !message->response) /* Linux's response has a count of zero, so a zero is a
-                                            fault only in a request */
+    if (announced || !message->response) /* Linux's response has a count of zero, which the texts
+                                            leave out */
         smcr_say(&message->walk, "GIDs", "GIDs:", "%u", announced);
     unsigned count = check_gid_count(message);
     for (unsigned i = 0; i < count; i++, next += listed_gid.length)

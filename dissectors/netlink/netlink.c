@@ -594,9 +594,9 @@ ends_dump(const walk_t *walk, tvbuff_t *tvb, unsigned at, unsigned length)
            smcr_layout_number(tvb, at + NLMSG_LENGTH, ERROR_LENGTH, walk->order) == 0;
 }
 
-/* Reports to the state which dumps end in a frame of SOCK_DIAG. Called after the messages of the
- * frame have been dissected. The byte order of the host is the order in which the length of the
- * first message fits the frame. */
+/* Reports to the state which dumps end in a frame of SOCK_DIAG. Must be called after the messages
+ * of the frame have been dissected. The byte order of the host is the order in which the length of
+ * the first message fits the frame. */
 static void
 learn_dump_ends(tvbuff_t *tvb, packet_info *pinfo)
 {

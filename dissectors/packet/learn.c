@@ -214,8 +214,8 @@ sender_of(const smcr_record_t *record)
 
 /* First pass: gives the packet to the comparison of capture points. Returns whether the packet is a
  * copy, which counts at another capture point: then the state does not learn it. `points` NULL: the
- * file has one capture point, and the result is false. Of a packet with a wrong ICRC,
- * any byte may be wrong: it is compared with other damaged packets only. */
+ * file has one capture point, and the result is false. Of a packet with a wrong ICRC, any byte may
+ * be wrong, so it is compared in another way. */
 static bool
 take_at_point(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
 {
@@ -317,9 +317,9 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 }
 
 /* Later passes: finds the record that the first pass has made. Returns false if the packet has no
- * record. If only the first pass has checked the ICRC (smcr_packet_wants_icrc()) and found it
- * wrong, sets this in the headers, too. A packet that a tap in a kernel has copied (`tapped`) is
- * never a part of a message. */
+ * record. If the first pass has found the ICRC wrong, sets this in the headers, too: without the
+ * preference smcr.check_icrc, later passes do not check it. A packet that a tap in a kernel has
+ * copied (`tapped`) is never a part of a message. */
 static bool
 recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 {

@@ -20,10 +20,10 @@
 
 /* A message or data that a tap in the kernel of a host has copied. */
 typedef struct {
-    const smcr_cdc_t *cdc; /* the decoded message, with the numbers that anck/ has given to the
-                              state; NULL: the tap has copied data */
+    const smcr_cdc_t *cdc; /* the decoded message, with the numbers that the state has computed for
+                              it; NULL: the tap has copied data */
     bool is_smcd;          /* the message has the format of SMC-D */
-    bool lacks_before;     /* data that the message announces is missing in the capture */
+    bool lacks_before;     /* data or messages before the message are missing, or out of order */
 } smcr_packet_tapped_t;
 
 /* A RoCE packet. smcr_packet_begin() fills it in first; the transport adds headers and payload. */
@@ -37,8 +37,8 @@ typedef struct {
     bool is_receiver_sought; /* smcr_packet_wants_icrc() has looked for the queue pair */
     uint16_t layer;         /* number of the packet in its frame, the same in every pass */
     smcr_record_t record;   /* record of the packet; set by smcr_packet_learn() */
-    fragment_head *fragments; /* the reassembled parts of the message that the packet completes;
-                                 NULL: the packet has a whole message or none */
+    fragment_head *fragments; /* all parts of the message that the packet is a part of; NULL: it is
+                                 no part, or smcr_packet_parts_add() has returned NULL */
     const smcr_packet_tapped_t *tapped; /* a tap has copied the packet, which no network has
                                            carried; its headers are those that RoCE would have.
                                            NULL: a packet of RoCE */

@@ -351,10 +351,10 @@ dissect_without_source(const call_t *call)
 /* ---- the wrapper ---- */
 
 /* Whether the plugin would learn nothing from a packet with this opcode to the queue pair `qpn`,
- * since the file has had no sign of SMC-R on RoCE so far (smcr_state_can_skip_packet()). False if
- * the packet's address is no IP address or GID, but a LID. A whole SEND is always of interest,
- * since its bytes may prove SMC-R. Captures of other RDMA traffic have millions of such packets. So
- * this is decided before the plugin reads the packet's headers. */
+ * since no queue pair of SMC-R is known so far (smcr_state_can_skip_packet()). False if the
+ * packet's address is no IP address or GID, but a LID. A whole SEND is always of interest, since
+ * its bytes may prove SMC-R. Captures of other RDMA traffic have millions of such packets. So this
+ * is decided before the plugin reads the packet's headers. */
 static bool
 is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
@@ -566,8 +566,8 @@ smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
     return current.shown;
 }
 
-/* Whether the bytes of the payload alone prove a message of SMC-R, in a packet that the wrapper has
- * not seen. `infiniband`: data from InfiniBand's dissector; NULL: none. */
+/* Whether the bytes of the payload alone prove a message of SMC-R, in a packet that the wrapper is
+ * not dissecting. `infiniband`: data from InfiniBand's dissector; NULL: none. */
 static bool
 is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo *infiniband)
 {

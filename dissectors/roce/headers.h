@@ -23,8 +23,8 @@ tvbuff_t *smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_sta
 
 /* Fills in `roce`, which smcr_packet_begin() has prepared, for a packet that did not come through
  * the wrapper of InfiniBand's dissector (host/hooks.h). The values come from `infiniband`, which
- * InfiniBand's dissector passes to heuristics, and from the IP header; all others stay as they are.
- * `payload`: the payload with its padding, without the ICRC. */
+ * InfiniBand's dissector passes to heuristics, from `pinfo`, and from the IP header; all others
+ * stay as they are. `payload`: the payload with its padding, without the ICRC. */
 void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
                                const struct infinibandinfo *infiniband, smcr_ib_headers_t *roce);
 

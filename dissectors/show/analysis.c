@@ -36,7 +36,8 @@ add_number(analysis_t *analysis, int hf, uint32_t value)
         smcr_generated_uint(own_tree(analysis), hf, value);
 }
 
-/* Adds the field `hf` with a frame number, which may be the number of the current frame. */
+/* Adds the field `hf` with a frame number, which may be the number of the current frame. Adds
+ * nothing if `frame` is 0. */
 static void
 add_frame(analysis_t *analysis, int hf, uint32_t frame)
 {
@@ -103,9 +104,9 @@ smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record
     return pinfo->fd->visited && smcr_record_is_out_of_order(record) ? record->first_frame : 0;
 }
 
-/* Adds the cause of a step back to an earlier PSN, if the cause is known, and the frame of its
- * first packet. In the frame of this first packet, also adds the NAK that caused the step back, and
- * the time from the NAK to this packet. */
+/* Adds the cause of a step back to an earlier PSN, and the frame of its first packet; neither if
+ * there was no step back (SMCR_CAUSE_NONE). In the frame of this first packet, also adds the NAK
+ * that caused the step back, and the time from the NAK to this packet. */
 static void
 add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
 {
@@ -119,10 +120,10 @@ add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
     }
 }
 
-/* Adds the earlier packet with the same PSN, if this packet is its retransmission or a duplicate
- * made by the network. If this packet came out of order, adds the packet that overtook it. Also
- * adds whether the receiver had discarded or acknowledged the earlier packet, and the step back to
- * which the packet belongs. */
+/* Adds the earlier packet with the same PSN, if it is captured and this packet is its
+ * retransmission or a duplicate made by the network. If this packet came out of order, adds the
+ * packet that overtook it. Also adds whether the receiver had discarded or acknowledged the earlier
+ * packet, and the step back to which the packet belongs. */
 static void
 add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 {

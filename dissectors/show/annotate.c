@@ -135,8 +135,8 @@ begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
     return proto_item_add_subtree(top, ett_smcr_connection);
 }
 
-/* Shows the TCP connection: its number, and the addresses and ports of client and server as hidden
- * fields for filters. If it is not known which end is the client, only the ports are added. */
+/* Adds number, addresses and ports of the TCP connection as hidden fields for filters. Fields of
+ * client and server are added only if it is known which end is the client. */
 static void
 show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends, int sender)
 {
@@ -205,7 +205,8 @@ show_naming(proto_tree *tree, const smcr_socket_t *socket)
 }
 
 /* Shows all fields of a connection below its line. A field that is added here must also be in the
- * list of smcr_annotate_conn(): otherwise a filter by this field alone finds nothing. */
+ * list of smcr_annotate_conn() or smcr_show_ends_are_wanted(): otherwise a filter by this field
+ * alone finds nothing. */
 static void
 show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -383,9 +384,8 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
 }
 
 /* Shows the time since the SYN of the connection, and since its last frame before this frame, for
- * filters and columns. The time since the SYN is not shown if the SYN is not captured. Shows
- * nothing if the connection starts mid-connection, or was learned after this packet, because
- * earlier frames of the connection may not be known. */
+ * filters and columns, each if it is known. Shows nothing if the connection starts mid-connection,
+ * or was learned after this packet, because earlier frames of the connection may not be known. */
 static void
 show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -417,8 +417,8 @@ smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
 }
 
 /* Shows the request that a response answers, and the time from the request to the response. If the
- * request was retransmitted, shows no time. Adds the kind of request and response (clc.step,
- * llc.step) as a hidden field, for filters. */
+ * request is or may be a retransmission, shows no time. Adds the kind of request and response
+ * (clc.step, llc.step) as a hidden field, for filters. */
 static void
 show_response(proto_tree *tree, const smcr_exchange_t *answers)
 {

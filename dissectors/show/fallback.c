@@ -24,7 +24,7 @@ decliner(const smcr_fallback_t *fallback)
     return fallback->by_server ? "the server" : "the client";
 }
 
-/* Returns the diagnosis of the Decline as text, such as "Configuration error (0x03010000)". If the
+/* Returns the diagnosis of the Decline as text, such as "IPsec is in use (0x03020000)". If the
  * diagnosis was not captured, the text says so. */
 static const char *
 decline_code_text(wmem_allocator_t *scope, const smcr_fallback_t *fallback)

@@ -69,12 +69,12 @@ smcr_show_event_at_once(const smcr_event_t *event)
            event->id == SMCR_EVENT_write_no_start;
 }
 
-/* Whether the event is shown. 1. Events of the receiver's window are shown if the capture has all
- * packets of the reader. 2. An event with a deferred check is shown only in the second pass, and
- * only if later packets confirm the event. 3. Exception: "Peer silent", and a response or an RDMA
- * WRITE whose beginning is missing, are also shown in the first pass, and in the second pass only
- * if later packets confirm it. 4. A breach, or a missing CLC message, is not shown if a later
- * packet has shown that TCP and RoCE have times of two clocks. */
+/* Whether the event is shown. 1. Events of the receiver's window are shown only if the capture has
+ * all packets of the reader. 2. An event with a deferred check is shown only in the second pass,
+ * and only if later packets confirm the event. 3. Exception: "Peer silent", and a response or an
+ * RDMA WRITE whose beginning is missing, are also shown in the first pass, and in the second pass
+ * only if later packets confirm it. 4. A breach, or a missing CLC message, is not shown if packets
+ * prove that the capture has times of two clocks. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
@@ -149,9 +149,9 @@ begin_with_names(packet_info *pinfo, const smcr_record_t *record)
 }
 
 /* Writes the connection of the packet, for the Info column. If the TCP connection and the packet's
- * direction are known: the ports, the sender's port first, as "54558 -> 8080 ". Otherwise the
- * number of the connection, as "Connection 3: ". If the connection is not known: the number of the
- * link, as "Link 1: ", or nothing. */
+ * direction are known: the ports, the sender's port first, as "54558 → 8080 ". Otherwise the number
+ * of the connection, as "Connection 3: ". If the connection is not known: the number of the link,
+ * as "Link 1: ", or nothing. */
 static void
 put_owner(smcr_quick_text_t *to, const smcr_record_t *record)
 {
@@ -184,8 +184,7 @@ put_write(smcr_quick_text_t *to, const smcr_record_t *record)
 }
 
 /* Sizes of the texts that the Info column begins with, bytes with the zero byte. The texts are in
- * the packet's pool, so that the column need not copy them (col_set_str()): a copy costs more than
- * the text. */
+ * the packet's pool, so that the column need not copy them (col_set_str()). */
 #define WRITE_TEXT 128
 #define ANSWER_TEXT 32
 

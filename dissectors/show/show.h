@@ -206,8 +206,8 @@ smcr_show_source_t smcr_show_source(const smcr_record_t *record, const smcr_ib_h
 void smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
                            const smcr_ib_headers_t *roce);
 
-/* For a packet without a record: sets pinfo->srcport to 0 if InfiniBand's dissector does not know
- * the sending queue pair. */
+/* For a packet whose sending queue pair the plugin does not know: sets pinfo->srcport to 0 if
+ * InfiniBand's dissector does not know the queue pair either. */
 void smcr_show_no_source_port(packet_info *pinfo);
 
 /* ---- names of ends and links: Conversations, Endpoints and the filters that these tables make

@@ -180,7 +180,7 @@ add_rkeys(GString *filter, const smcr_rmb_t *rmb)
 }
 
 /* Whether both sides use the same RKey: an RMB of the other side has an RKey of this RMB, on any
- * link of the group, forgotten or not. Then the RKey alone does not select the RMB. */
+ * link of the group. Then the RKey alone does not select the RMB. */
 static bool
 has_twin(const smcr_rmb_t *rmb)
 {
