@@ -83,7 +83,7 @@ smcr_cdc_flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
     return wmem_strbuf_get_str(text);
 }
 
-/* Writes a remark about a fault into both texts of the message: `info` in brackets at the beginning
+/* Writes a remark about trouble into both texts of the message: `info` in brackets at the beginning
  * of the Info column, `line` at the end of the item's label. */
 static void
 say_trouble(const smcr_layout_walk_t *walk, const char *info, const char *line)

@@ -47,8 +47,7 @@ SMCR_LAYOUT(smcr_v2, "SMC Accept v2", 104,
     KEEP_TEXT(hf_smcr_eid, 64, SMCR_WIRE_EID_LENGTH, smcr_clc_accept_t, eid),
     SHOW(hf_smcr_reserved, 96, 8));
 
-/* The values of an Accept or Confirm of SMC-D. They are kept apart from smcr_clc_t, whose values
- * the state takes for those of SMC-R. */
+/* The values of an Accept or Confirm of SMC-D, apart from those of SMC-R in smcr_clc_t. */
 typedef struct {
     uint64_t gid;   /* GID of the sender's ISM device */
     uint64_t token; /* token of the sender's buffer (DMB) */
@@ -275,7 +274,7 @@ fce_tail(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 }
 
 /* Dissects the first contact extension at `start`. In a Confirm of SMC-R, a list of GIDs follows.
- * `required_length` grows by each part that is reached, even if it is incomplete. */
+ * `required_length` grows by the lengths of the parts, as far as they are known. */
 static void
 dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *accept)
 {

@@ -322,8 +322,9 @@ delete_reason_text(const smcr_message_llc_t *message)
     return wmem_strdup_printf(message->walk.pinfo->pool, " (%s)", text);
 }
 
-/* Checks reason and link number of a DELETE LINK. The reason has to be in the list of A.3.4; only a
- * response may give none. A message that deletes all links must not contain a link number. */
+/* Checks reason and link number of a DELETE LINK. The reason has to be in enum
+ * smcr_llc_delete_reason; only a response may give none. A message that deletes all links must not
+ * contain a link number. */
 static void
 check_delete_link(const smcr_message_llc_t *message)
 {
@@ -338,8 +339,8 @@ check_delete_link(const smcr_message_llc_t *message)
         smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason);
 }
 
-/* The Info column begins with "[Link lost]" in a request only: a response repeats the reason of the
- * request. */
+/* With the reason "lost path", the Info column begins with "[Link lost]". Only in a request: a
+ * response repeats the reason of its request. */
 unsigned
 smcr_llc_delete_link(const smcr_message_llc_t *message)
 {

@@ -25,7 +25,9 @@ typedef struct {
     smcr_llc_t *llc;            /* the decoded values, for the caller */
     bool v2;                    /* the message is of SMC version 2 */
     bool response;              /* the message has SMCR_LLC_FLAG_RESPONSE */
-    bool rejected;              /* the message is a response with SMCR_LLC_FLAG_REJECTED */
+    bool rejected;              /* the message is a response that rejects a link
+                                   (SMCR_LLC_FLAG_REJECTED, which means something else in a DELETE
+                                   LINK) */
 } smcr_message_llc_t;
 
 /* Result of a function of this header if bytes of a value are missing in the message or in the

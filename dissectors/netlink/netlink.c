@@ -146,9 +146,9 @@ layout_row(const attribute_t *row, unsigned length)
     return one;
 }
 
-/* Shows `length` bytes at offset `at` as their row describes, and stores the value. The role in the
- * link group is a code in the message, and is stored as a bool: true for the server. If the bytes
- * are not captured whole, the walk is marked as flawed. */
+/* Shows `length` bytes at offset `at` as their row describes, and stores the value if the row has a
+ * place for it. The role in the link group is a code in the message, and is stored as a bool: true
+ * for the server. If the bytes are not captured whole, the walk is marked as flawed. */
 static void
 show_row(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at, unsigned length)
 {
@@ -254,7 +254,7 @@ show_attribute(walk_t *walk, const place_t *place, unsigned at, unsigned length)
 }
 
 /* Shows all attributes of a nest. Each attribute begins at a multiple of 4 bytes. If the length of
- * an attribute is impossible, the walk ends. */
+ * an attribute is impossible, or the attribute is truncated, the walk ends. */
 static void
 walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 {
@@ -634,8 +634,8 @@ wrap_netlink_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     return used;
 }
 
-/* Replaces Wireshark's dissector of SOCK_DIAG: calls it, then dissect_socket(). Returns the result
- * of Wireshark's dissector. */
+/* Replaces Wireshark's dissector of SOCK_DIAG: calls it, then, for messages about sockets of any
+ * family, dissect_socket(). Returns the result of Wireshark's dissector. */
 static int
 wrap_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -56,11 +56,11 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
     return packet->payload && tvb_captured_length(packet->payload) > 0;
 }
 
-/* Fills in `record` and `fragments` of the packet. The first pass learns from the packet and keeps
- * the record; later passes find the kept record. Returns whether the packet is known to be SMC-R.
- * Returns false for a packet that another packet quotes (smcr_capture_is_quoted()). With the
- * preference smcr.roce, the record of a packet that is not SMC-R contains the packet's RDMA
- * connection. */
+/* Fills in `record` and `fragments` of the packet. The first pass learns from the packet, and keeps
+ * the record if something is known of the packet; later passes find the kept record. Returns
+ * whether the packet is known to be SMC-R. Returns false for a packet that another packet quotes
+ * (smcr_capture_is_quoted()). With the preference smcr.roce, the record of a packet that is not
+ * SMC-R contains the packet's RDMA connection. */
 bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
 
 /* Decides whether the packet is corrupt, and sets `has_bad_icrc` and `icrc` of its headers. The

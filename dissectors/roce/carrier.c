@@ -255,9 +255,9 @@ dissect_ours(call_t *call, nested_packet_t *current)
 
 /* ---- packets that do not need InfiniBand's dissector ---- */
 
-/* Replaces InfiniBand's dissector for a packet of the service RC: sets packet_info and columns as
- * InfiniBand's dissector does, and shows the payload, but no headers. Called through
- * `handles.headers`. */
+/* Replaces InfiniBand's dissector for a packet of the service RC: sets packet_info and the columns
+ * of an acknowledgement as InfiniBand's dissector does, and shows the payload of another packet.
+ * Shows no headers. Called through `handles.headers`. */
 static int
 dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -464,7 +464,8 @@ dissect_known_headers(call_t *call, smcr_packet_t *packet)
 }
 
 /* Does what dissect_known_headers() does, for the preference `smcr.check_icrc`: learns whether the
- * ICRC is right, and shows the ICRC even if InfiniBand's dissector throws an exception. */
+ * ICRC is right, and shows the ICRC even if InfiniBand's dissector throws an exception. Also
+ * reports the ICRC of a packet without link and RDMA flow to the tap. */
 static int
 dissect_checked(call_t *call, smcr_packet_t *packet)
 {

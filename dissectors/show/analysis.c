@@ -351,9 +351,9 @@ show_announced(proto_tree *tree, const smcr_record_t *record)
         smcr_generated_uint64(tree, hf_smcr_cdc_urgent_offset, view->announced - 1);
 }
 
-/* Shows the number of announced bytes, and the writer's wait for space that begins with the
- * message. Shows the unread bytes and the free space in the peer's buffer only if `heard` is true:
- * otherwise messages of the reader may be missing. */
+/* Shows what the message announces, and the writer's wait for space that begins with the message.
+ * Shows the unread bytes and the free space in the peer's buffer only if `heard` is true: otherwise
+ * messages of the reader may be missing. */
 static void
 show_sent(proto_tree *tree, const smcr_record_t *record, bool heard)
 {
@@ -377,8 +377,9 @@ show_sent(proto_tree *tree, const smcr_record_t *record, bool heard)
 /* ---- CDC: the data that the sender of the message reads. `offers`: the free space in the sender's
  * buffer is known ---- */
 
-/* Shows the number of bytes that the message reports as read, the earlier message that announced
- * these bytes, and the free space in the sender's buffer. */
+/* Shows the number of bytes that the message reports as read, their end in the stream, the earlier
+ * message that announced these bytes, and the free space in the sender's buffer, each if it is
+ * known. */
 static void
 show_received(proto_tree *tree, const smcr_record_t *record, bool offers)
 {

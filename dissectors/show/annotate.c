@@ -324,8 +324,8 @@ smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in_head
     show_end(tree, key, hf_smcr_dst_gid, in_headers);
 }
 
-/* Adds the item of the link. Its label has the link number of LLC messages; if that number is not
- * known, the index of the link. */
+/* Adds the item of the link. Its label has the link number of LLC messages or, if that number is
+ * not known, the index of the link; then the index of the link group, if it is known. */
 static proto_tree *
 begin_link(proto_tree *tree, const smcr_record_t *record)
 {

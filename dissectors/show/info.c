@@ -188,7 +188,7 @@ put_write(smcr_quick_text_t *to, const smcr_record_t *record)
 #define WRITE_TEXT 128
 #define ANSWER_TEXT 32
 
-/* Runs for each packet: names of ports are looked up only if the user wants names. */
+/* Runs for most packets: names of ports are looked up only if the user wants names. */
 void
 smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 {

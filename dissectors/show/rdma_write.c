@@ -83,8 +83,7 @@ examine_immediate(packet_info *pinfo, proto_item *item, uint32_t immediate)
         smcr_item_raise(pinfo, item, &ei_smcr_reserved);
 }
 
-/* Shows the immediate data, which ANCK sends in place of a CDC message of the packet's connection.
- */
+/* Shows the immediate data of ANCK: a message in place of a CDC message, or an unknown opcode. */
 static void
 show_immediate(packet_info *pinfo, proto_tree *tree, uint32_t immediate)
 {

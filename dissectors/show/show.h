@@ -58,8 +58,9 @@ void smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in
 
 /* ---- events in the record, as expert items ---- */
 
-/* Raises the expert items of the record's events, at `item`. An event that later packets have to
- * confirm is shown only in the second pass, but for those of smcr_show_event_at_once(). */
+/* Raises the expert items of the record's events, at `item`, unless the capture gives reason for
+ * doubt. An event that later packets have to confirm is shown only in the second pass, but for
+ * those of smcr_show_event_at_once(). */
 void smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
 
 /* Whether the first pass shows the event at once, though later packets may refute it. The second
@@ -95,9 +96,9 @@ uint32_t smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_
 /* Returns the reason of a fallback as text, which lives at least as long as `scope`. */
 const char *smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback);
 
-/* Called in the frame that decides the fallback of `conn` to TCP. Shows the reason below `tree`,
- * raises the expert item, writes the fallback into the Info column (not of a Decline, whose own
- * text shows it), and reports the fallback to the tap. */
+/* Must be called in the frame that decides the fallback of `conn` to TCP. Shows the reason below
+ * `tree`, raises the expert item, writes the fallback into the Info column (not of a Decline, whose
+ * own text shows it), and reports the fallback to the tap. */
 void smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
 
 /* ---- RDMA WRITEs into RMB elements (RFC 7609 4.2, 4.4) ---- */
@@ -180,8 +181,9 @@ void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
 void smcr_show_translated(packet_info *pinfo, proto_tree *tree);
 
 /* Shows how other capture points have captured the packet: their frames, the delay between the
- * points, and the verdict. Shows nothing in the first pass, and if nothing is known of the packet,
- * as in a file with one capture point. */
+ * points, the verdict, and the time by the clock of the first point, each if it is known. Shows
+ * nothing in the first pass, and if nothing is known of the packet, as in a file with one capture
+ * point. */
 void smcr_show_points(packet_info *pinfo, proto_tree *tree);
 
 /* ---- the queue pair that sends a RoCE packet ---- */

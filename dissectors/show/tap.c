@@ -76,7 +76,7 @@ smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment)
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .segment = segment});
 }
 
-/* All listeners get the same copy, made when the first one is found. */
+/* The observer and all listeners get the same copy, made when the first of them is found. */
 void
 smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {
