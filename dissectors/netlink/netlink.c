@@ -282,7 +282,7 @@ static int observer;
 /* Result of compare_frame(). COPY: an earlier frame of the capture has the same bytes as this
  * frame. FIRST_TIME: none has. */
 typedef enum {
-    NOT_COMPARED, /* not compared yet: the message is the first of its frame */
+    NOT_COMPARED, /* not compared yet: nothing was learned from the frame so far */
     FIRST_TIME,
     COPY
 } novelty_t;

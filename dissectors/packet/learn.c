@@ -63,8 +63,9 @@ recognise_send(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *
     return true;
 }
 
-/* Whether the packet gets a record: the state knows its queue pair, its payload proves SMC-R, or
- * the packet is one of the first RDMA WRITEs on an unknown queue pair. */
+/* Whether the packet gets a record as one that is or may be of SMC-R: the state knows its queue
+ * pair, its payload proves SMC-R, or the packet is one of the first RDMA WRITEs on an unknown queue
+ * pair. */
 static bool
 recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {

@@ -22,8 +22,8 @@ ws_bool smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree 
 
 /* Wireshark calls this function instead of the heuristic of its own SMC-R dissector `smc`. While
  * the plugin is enabled, returns false for a message whose bytes prove SMC-R in a packet that the
- * wrapper has not seen, and for a packet that an ICMP error quotes. In all other cases calls the
- * heuristic of `smc` and returns its result. */
+ * wrapper is not dissecting, and for a packet that an ICMP error quotes. In all other cases calls
+ * the heuristic of `smc` and returns its result. */
 ws_bool smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
 /* Creates the two dissector handles whose calls count as a layer of SMC-R or of InfiniBand. */

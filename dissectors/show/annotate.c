@@ -74,8 +74,8 @@ show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
         show_host(tree, ends, role);
 }
 
-/* Adds the TCP ports of a connection as hidden fields. The caller has checked that the TCP
- * connection is known. `sender`: role of the packet's sender, or SMCR_LGR_SIDE_UNKNOWN. */
+/* Adds the TCP ports of a connection as hidden fields. The TCP connection must be known. `sender`:
+ * role of the packet's sender, or SMCR_LGR_SIDE_UNKNOWN. */
 static void
 show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
