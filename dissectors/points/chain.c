@@ -1,8 +1,9 @@
 /* Makes the chain of a path: finds out which observations are of one transmission, in which order
  * the transmissions pass the points, and how far the points' clocks are apart.
  *
- * The order of the points and the offsets of their clocks come from packets that each point has
- * once. After that, the times of equal packets show which observations belong together.
+ * The order of the points and the offsets of their clocks come from packets that two points have
+ * once or equally often. After that, the times of equal packets show which observations belong
+ * together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -168,8 +169,7 @@ typedef struct {
                           minus number of packets whose hop limit is lower at the first point */
     int64_t order[2];  /* by way: number of packets that the file has at the first point first,
                           minus number of packets that the file has at the second point first */
-    bool is_one_clock; /* both points have the same clock, and the file has their packets in
-                          order */
+    bool is_one_clock; /* both points have the same clock (smcr_observed_share_clock()) */
 } samples_t;
 
 /* Adds a sample: a packet of which `first` and `second` are the observations at the two points. */
@@ -204,9 +204,9 @@ add_samples(const grouping_t *grouping, samples_t *samples, const uint32_t point
 }
 
 /* Collects the samples of the points at the positions `one` and `other`, from which their order and
- * the offset of their clocks are found: a sample of each packet
- * that each of the two points has once. If there are no such packets, since a mirror port shows
- * each packet of a point several times, packets that both points have equally often are used. */
+ * the offset of their clocks are found: a sample of each packet that each of the two points has
+ * once. If there are no such packets, since a mirror port shows each packet of a point several
+ * times, packets that both points have equally often are used. */
 static samples_t
 collect_samples(const grouping_t *grouping, uint32_t one, uint32_t other)
 {
@@ -265,7 +265,8 @@ mean_above_median(const GArray *samples)
     return samples->len ? sum / (int64_t)samples->len : 0;
 }
 
-/* Returns how much the distances of most samples differ: the 99th percentile minus the shortest. */
+/* Returns how much the distances of most samples differ, nanoseconds: the 99th percentile minus the
+ * shortest; 0: there is no sample. */
 static uint64_t
 variation_of(const GArray *samples)
 {
@@ -351,8 +352,8 @@ find_line(const samples_t *samples, smcr_clock_line_t *line)
     return agrees;
 }
 
-/* Finds the offset of each point's clock from that of the point before, and the usual delay of the
- * whole chain. */
+/* Finds the offset of each point's clock from that of the point before, and the usual delays of the
+ * chain with their variation. */
 static void
 find_clocks(const grouping_t *grouping)
 {
@@ -422,12 +423,14 @@ smcr_chain_widest(const smcr_chain_t *chain)
  * by the variation of the delays. So those with the nearest departures are joined first. If another
  * observation is about as near, the transmission is ambiguous. */
 
-/* A set of observations of a group that are joined to one transmission so far. */
+/* The observations of a group, while they are joined to transmissions. */
 typedef struct {
     const smcr_observed_t *observed[ALIKE_MOST]; /* the observations, in the order of the file */
     uint32_t position[ALIKE_MOST]; /* by observation: position of its point in the chain */
-    uint64_t departure[ALIKE_MOST]; /* by observation: time of departure, nanoseconds */
-    uint32_t joined[ALIKE_MOST]; /* by observation: the first observation of its transmission */
+    uint64_t departure[ALIKE_MOST]; /* by observation: time of departure (smcr_chain_departure()),
+                                       nanoseconds since the epoch */
+    uint32_t joined[ALIKE_MOST]; /* by observation: index of the first observation of its
+                                    transmission */
     uint32_t points[ALIKE_MOST]; /* by first observation of a transmission: bit n: it has an
                                     observation at the position n */
     bool is_ambiguous[ALIKE_MOST]; /* by first observation of a transmission: `is_ambiguous` of the
@@ -506,9 +509,10 @@ pairs_of(const smcr_chain_t *chain, const equals_t *equals)
     return pairs;
 }
 
-/* Marks the transmission of the observation `own` as ambiguous if an observation that is at the
- * point of `far`, and in no transmission with an observation at the point of `own`, is at most
- * `most` nanoseconds from `own`. Its transmission is ambiguous, too. */
+/* The observations `own` and `far` are about to be joined. Another observation at the point of
+ * `far` may belong to `own` instead if their departures differ by at most `most` nanoseconds, and
+ * its transmission has no observation at the point of `own`. Marks the transmissions of `own` and
+ * of the other observation as ambiguous then. */
 static void
 mark_ambiguous(equals_t *equals, uint32_t own, uint32_t far, uint64_t most)
 {
@@ -564,7 +568,8 @@ make_by_time(grouping_t *grouping, const group_t *group)
 }
 
 /* Makes the transmissions of a group by counting: the n-th observation at one point and the n-th
- * observations at the other points are one transmission. */
+ * observations at the other points are one transmission. `is_ambiguous`: as in
+ * smcr_transmission_t. */
 static void
 make_by_number(grouping_t *grouping, const group_t *group, bool is_ambiguous)
 {
@@ -620,9 +625,9 @@ has_near_ones(const grouping_t *grouping, const group_t *group)
     return false;
 }
 
-/* Makes the transmissions of a group: by counting if the points show equally many observations at
- * the expected times, otherwise by their times. A group of more than ALIKE_MOST observations is
- * counted in any case. */
+/* Makes the transmissions of a group: by counting if no point has several observations, or if the
+ * points show equally many observations at the expected times; otherwise by their times. A group of
+ * more than ALIKE_MOST observations is counted in any case. */
 static void
 make_group(grouping_t *grouping, const group_t *group)
 {
@@ -699,7 +704,8 @@ fits_chain(const smcr_chain_t *chain, uint32_t point)
     return true;
 }
 
-/* Collects the points that show the same traffic as the point `first`. */
+/* Collects the point `first` and the points that show the same traffic as all collected before
+ * them. */
 static void
 collect_points(smcr_chain_t *chain, uint32_t first)
 {
@@ -710,7 +716,7 @@ collect_points(smcr_chain_t *chain, uint32_t first)
             chain->point[chain->count++] = (uint8_t)i;
 }
 
-/* Finds the points of a path: the preferred point, and all points that show the same traffic. If no
+/* Finds the points of a path: the preferred point, and points that show the same traffic. If no
  * other point does, the first points in the file that show the same traffic as each other. */
 static void
 find_points(smcr_chain_t *chain)

@@ -12,8 +12,8 @@
 /* What became of a transmission at its receiver, as far as later packets show. */
 typedef enum {
     SMCR_FATE_UNKNOWN,    /* nothing is known */
-    SMCR_FATE_PENDING,    /* not decided yet: the receiver expects its PSN, and the last point does
-                             not have the transmission */
+    SMCR_FATE_PENDING,    /* not decided: the receiver expects its PSN, and the last point does not
+                             have the transmission */
     SMCR_FATE_RECEIVED,   /* the receiver has got it */
     SMCR_FATE_LOST,       /* the receiver has not got it */
     SMCR_FATE_DOUBTFUL,   /* not decided yet: the last point has it, and its PSN was retransmitted
@@ -28,19 +28,18 @@ typedef struct {
     uint32_t at[SMCR_POINTS_OF_PATH]; /* by position of the point in the chain: number of the
                                          observation; 0: the point does not have the
                                          transmission */
-    uint64_t time;  /* time of the earliest observation, by the clock of the path's first point,
-                       nanoseconds since the epoch */
+    uint64_t time;  /* time of the earliest observation (RoCE: undamaged), by the clock of the
+                       path's first point, nanoseconds since the epoch */
     uint32_t flow;  /* index of the flow */
     uint32_t any;   /* number of any one observation of the transmission */
     uint8_t damaged; /* bit n: the point at position n has the transmission damaged (its ICRC or TCP
                         checksum is wrong), and a point before has it undamaged */
     smcr_fate_t fate;          /* what became of the transmission at its receiver */
-    enum smcr_verdict verdict; /* the first verdict on the transmission; SMCR_VERDICT_AT_ALL:
-                                  there is none */
+    enum smcr_verdict verdict; /* the first verdict on the transmission, or the one that has
+                                  replaced "undecided"; SMCR_VERDICT_AT_ALL: there is none */
     bool is_one_of_several; /* several packets were retransmitted together. With
                                SMCR_FATE_UNANSWERED: any of them may be the packet that was lost */
-    bool is_ambiguous; /* the observations may belong to another transmission with equal values at
-                          nearly the same time */
+    bool is_ambiguous; /* the observations may belong to another transmission with equal values */
 } smcr_transmission_t;
 
 /* The points of a path, in the order in which way 0 passes them. */
@@ -53,10 +52,10 @@ typedef struct {
     smcr_clock_line_t clock[SMCR_POINTS_OF_PATH]; /* by position: offset of the point's clock from
                                                      the clock of the point before; not set for
                                                      position 0 */
-    bool clock_agrees[SMCR_POINTS_OF_PATH]; /* by position: the packets of both ways do not
-                                               contradict each other about `clock`; not set for
-                                               position 0 */
-    int64_t usual[2]; /* by way: usual delay from the first to the last point, nanoseconds */
+    bool clock_agrees[SMCR_POINTS_OF_PATH]; /* by position: as smcr_points_segment_t.clock_agrees,
+                                               for `clock`; not set for position 0 */
+    int64_t usual[2]; /* by way: usual delay between the first and the last point, nanoseconds; 0
+                         also if not known */
     int64_t way[2][SMCR_POINTS_OF_PATH]; /* by way and position: usual time of a packet at the
                                             point minus its time at the point of position 0,
                                             nanoseconds */
@@ -69,8 +68,8 @@ typedef struct {
 /* Sorts int64_t values, the smallest first. */
 void smcr_chain_sort(GArray *values);
 
-/* Returns the quantile `part` (0 to 1) of sorted int64_t values; 0.5: the median. `values` has at
- * least one value. */
+/* Returns the quantile `part` (0 to 1) of sorted int64_t values: 0.5 for the median. `values` has
+ * at least one value. */
 int64_t smcr_chain_quantile(const GArray *values, double part);
 
 /* Converts `time`, by the clock of the point at `position`, to the clock of the chain's first
@@ -91,8 +90,8 @@ smcr_chain_at(const smcr_chain_t *chain, const smcr_transmission_t *transmission
     return number ? &chain->points->observed[number] : NULL;
 }
 
-/* Whether the point at `position` has the transmission undamaged: the packet then reaches the next
- * host or point as it was sent. */
+/* Whether the point at `position` has the transmission, and no earlier point shows that it is
+ * damaged there. */
 static inline bool
 smcr_chain_is_whole_at(const smcr_transmission_t *transmission, uint32_t position)
 {
@@ -103,9 +102,9 @@ smcr_chain_is_whole_at(const smcr_transmission_t *transmission, uint32_t positio
  * longer usual delay, plus a millisecond, plus twice the error of each clock's offset. */
 uint64_t smcr_chain_widest(const smcr_chain_t *chain);
 
-/* Returns when a packet would have passed the first point of the chain, by the clock of that point,
- * nanoseconds since the epoch: it took the usual time from there. `time`: when the packet passed
- * the point at `position`, by the clock of that point. `is_back`: the packet is of way 1. */
+/* Returns when a packet with the usual delay passes the chain's first point, by the clock of that
+ * point, nanoseconds since the epoch. `time`: when the packet passed the point at `position`, by
+ * the clock of the point at `position`. `is_back`: the packet is of way 1. */
 uint64_t smcr_chain_departure(const smcr_chain_t *chain, uint32_t position, bool is_back,
                               uint64_t time);
 
@@ -116,18 +115,19 @@ uint64_t smcr_chain_departure(const smcr_chain_t *chain, uint32_t position, bool
 uint64_t smcr_chain_passing_time(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
                                  uint32_t position, bool is_back);
 
-/* Returns the index of the flow's first transmission. The transmissions of a flow follow each
- * other. */
+/* Returns the index of the flow's first transmission; if the flow has none, of the first one of a
+ * flow with a higher index; `transmission_count`: there is none. The transmissions of a flow follow
+ * each other. */
 uint32_t smcr_chain_first_of(const smcr_chain_t *chain, uint32_t flow);
 
 /* Returns the index of the flow with the responses to the flow with the index `flow`; the number of
- * all flows: that flow is not known. */
+ * all flows: the flow with the responses is not known. */
 uint32_t smcr_chain_answers_of(const smcr_chain_t *chain, uint32_t flow);
 
 /* Makes the chain of the path with the index `path`. `count` of the chain is below 2 if no two
  * points show the same traffic. `observed`: the observations of the file; sets their
- * `transmission`. `is_turned`: if nothing shows the order of two points, the point that would be
- * the first one becomes the second. */
+ * `transmission`. `is_turned`: if the chain has two points and nothing shows their order, the point
+ * that would be the first one becomes the second. */
 void smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
                      smcr_observed_t *observed, bool is_turned);
 

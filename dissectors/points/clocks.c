@@ -1,7 +1,7 @@
 /* Bounds the offset between two clocks by a line between two convex hulls.
  *
- * All arithmetic is relative to the first sample, so that a double is exact to a nanosecond for
- * some weeks, however far the clocks are apart.
+ * All arithmetic is relative to a sample, so that a double is exact to a nanosecond for some weeks,
+ * however far the clocks are apart.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -96,8 +96,8 @@ make_hull(hull_t *hull, const hulls_t *hulls, smcr_clock_samples_t samples, doub
     keep_hull(hull);
 }
 
-/* Widens the span of time of `hulls` by the samples, and notes whether their times have fractions
- * of microseconds. */
+/* Widens the span of time from `hulls->begin` to `*end` by the samples, and notes whether their
+ * times have fractions of microseconds. */
 static void
 take_span(hulls_t *hulls, smcr_clock_samples_t samples, uint64_t *end)
 {
@@ -136,8 +136,7 @@ room(const hulls_t *hulls, double drift)
 }
 
 /* A concave function of the drift, whose maximum best_drift() finds. `at`: a time since
- * hulls_t.begin, nanoseconds. target_high(): highest offset at this time; target_low(): lowest
- * offset at this time, with the other sign. */
+ * hulls_t.begin, nanoseconds. */
 typedef double target_t(const hulls_t *hulls, double drift, double at);
 
 /* A target_t: how far a line with this drift can be moved between the hulls (room()). `at` is not

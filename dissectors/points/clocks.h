@@ -29,7 +29,7 @@ typedef struct {
 
 /* The offset of the second clock from the first clock, as a line over time. */
 typedef struct {
-    uint64_t begin;  /* time at which the line begins, nanoseconds since the epoch */
+    uint64_t begin;  /* time of the earliest sample, nanoseconds since the epoch */
     uint64_t end;    /* time of the last sample, nanoseconds since the epoch */
     int64_t offset;  /* offset at `begin`, nanoseconds */
     double drift;    /* change of the offset, nanoseconds for each nanosecond */
@@ -44,10 +44,11 @@ typedef struct {
 } smcr_clock_line_t;
 
 /* Finds the line. `forward`: packets that pass the first point first; `back`: packets of the other
- * direction. If there are samples of one direction only, the line goes through the sample with the
- * shortest delay, has no drift, and is not bounded. If there are no samples, all members are 0.
- * Returns false if the samples of both directions contradict each other: a clock was set meanwhile,
- * or the packets do not pass the points in this order. */
+ * direction. If there are samples of one direction only, the line is not bounded and has no drift;
+ * its offset is that of the sample with the shortest delay, widened by the unit of the time stamps.
+ * If there are no samples, all members are 0. Returns false if no line fits to the samples of both
+ * directions, and sets only `begin` and `end` then: for example, a clock was set meanwhile, or the
+ * packets do not pass the points in this order. */
 bool smcr_clock_line_find(smcr_clock_samples_t forward, smcr_clock_samples_t back,
                           smcr_clock_line_t *line);
 

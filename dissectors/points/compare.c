@@ -26,8 +26,7 @@ smcr_points_are_same(const smcr_points_segment_t *one, const smcr_points_segment
            (memcmp(&a[0], &b[1], sizeof a[0]) == 0 && memcmp(&a[1], &b[0], sizeof a[1]) == 0);
 }
 
-/* What was proven about the transmissions between two points, in both directions, of RoCE and
- * TCP. */
+/* The verdicts on the transmissions between two points, in both directions, of RoCE and TCP. */
 typedef struct {
     const smcr_points_segment_t *segment; /* a segment between the two points */
     uint64_t lost;         /* number of transmissions that were lost */
@@ -35,9 +34,9 @@ typedef struct {
                               although they passed it */
 } known_t;
 
-/* Returns what is proven between the two points of the segment; adds zeros to `all` if it has
- * nothing of these points yet. The pointer is valid until the next call. `all`: element known_t;
- * there are few, since a file has at most SMCR_POINTS_MOST points. */
+/* Returns the element of the two points of the segment; adds one with zeros if `all` has none. The
+ * pointer is valid until the next call. `all`: element known_t; there are few, since a file has at
+ * most SMCR_POINTS_MOST points. */
 static known_t *
 known_between(GArray *all, const smcr_points_segment_t *segment)
 {
@@ -90,8 +89,8 @@ add_segment(smcr_compared_t *result, const smcr_chain_t *chain, uint32_t positio
     wmem_array_append_one(result->segments, segment);
 }
 
-/* Returns 1 if the transmission was lost and only the first point on its way has it, or has it
- * undamaged; -1 if this holds for the second point; 0 otherwise. The chain has two points. */
+/* Returns 1 if only the first point on the way has a lost transmission, or has a damaged one
+ * undamaged; -1 if only the second point does; 0 otherwise. The chain has two points. */
 static int
 lost_after(const smcr_chain_t *chain, const smcr_transmission_t *transmission)
 {
@@ -152,9 +151,8 @@ follow_again(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool tur
     follow_path(chain, points, path, turned);
 }
 
-/* Finds the order of two points if neither hop limits nor times have shown it. Of the two possible
- * orders, takes the one in which more losses fit (proof_of_order()); if both fit equally well,
- * keeps the present one. */
+/* Finds the order of two points if neither hop limits nor times have shown it. Keeps the present
+ * order if the losses speak for it (proof_of_order()), or not less than for the other order. */
 static void
 order_by_losses(smcr_chain_t *chain, smcr_points_t *points, uint32_t path)
 {
@@ -210,8 +208,8 @@ smcr_compare_way(const smcr_compared_t *result, uint32_t number, bool is_back)
 
 /* Whether the second point captures all that passes it, so that packets of the way that it does not
  * have were lost before it. If its capture had missed packets by chance, it would have missed
- * packets of the other way, too. It has missed none of them; the probability of that by chance is
- * at most CHANCE_MOST. */
+ * packets of the other way, too. If it has missed none of them, the probability of that by chance
+ * is at most CHANCE_MOST. */
 static bool
 captures_all(const smcr_judge_way_t *way)
 {
@@ -281,7 +279,7 @@ compare_paths(smcr_points_t *points, smcr_compared_t *result)
             compare_path(points, result, i);
 }
 
-/* Whether no packet and no TCP segment has been kept since the last comparison. */
+/* Whether there is a comparison, and no packet and no TCP segment has been kept since. */
 static bool
 is_compared(const smcr_points_t *points)
 {

@@ -1,18 +1,19 @@
 /* Finds out which transmissions were damaged between two capture points.
  *
  * Any byte of a RoCE packet with a wrong ICRC may be wrong. The packet is the transmission of the
- * same flow that an earlier point of the way has, and its own point does not have, under two
- * conditions: all headers are equal, or the IPv4 identification is (the IPv4 header has a checksum
- * of its own); and the packet comes at the usual time. The parts of TCP segments are compared by
- * their sequence numbers, so a segment with a wrong checksum is in its transmission already.
+ * same flow that an earlier point of the way has with a right ICRC, and its own point does not
+ * have, under two conditions: all headers are equal, or the IPv4 identification is (the IPv4 header
+ * has a checksum of its own); and the packet comes at the usual time. The parts of TCP segments are
+ * compared by their sequence numbers, so a segment with a wrong checksum is in its transmission
+ * already.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "damaged.h"
 
-/* Whether packets of the way pass the point at position `one` before that at position `other`, as
- * far as the order of the points is known. */
+/* Whether packets of the way pass the point at position `one` before that at position `other`. If
+ * the order of the points is not known, true for any two of them. */
 static bool
 is_before(const smcr_chain_t *chain, bool is_back, uint32_t one, uint32_t other)
 {
@@ -25,7 +26,7 @@ is_before(const smcr_chain_t *chain, bool is_back, uint32_t one, uint32_t other)
 
 /* A packet with a wrong ICRC. */
 typedef struct {
-    const smcr_chain_t *chain;
+    const smcr_chain_t *chain; /* the chain of the packet's path */
     const smcr_observed_t *observed; /* the packet */
     uint32_t position;  /* position of its point in the chain */
     bool is_back;       /* it is of way 1 */

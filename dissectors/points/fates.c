@@ -1,5 +1,5 @@
 /* Finds out which transmissions have reached their receivers. What comes after the last capture
- * point is known from answers only, so the receiver of each flow is followed at its last point
+ * point is known from answers only, so the receiver of a flow is followed at the flow's last point
  * (fates_receiver.c), and the sender at its first point (fates_sender.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -120,7 +120,7 @@ collect_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, uint32_
 }
 
 /* Follows the receiver of a flow, at the last point of the flow, and its sender, at the first
- * point. Stops at a point that has no events. */
+ * point. Does nothing if the flow has no request. */
 static void
 follow_flow(const smcr_chain_t *chain, uint32_t flow, GArray *events, smcr_fates_slot_t *slots)
 {

@@ -27,12 +27,12 @@ typedef struct {
 /* What is known of a PSN. */
 typedef struct {
     smcr_psn_t psn; /* the unwrapped PSN; 0: the slot is free */
-    smcr_transmission_t *latest;   /* the latest transmission with the PSN; NULL: none */
-    smcr_transmission_t *accepted; /* the transmission that the receiver accepted, as far as the
+    smcr_transmission_t *latest;   /* the latest request that begins with the PSN; NULL: none */
+    smcr_transmission_t *accepted; /* the latest request that the receiver accepted, as far as the
                                       last point shows; NULL: none */
     uint64_t time;                 /* time of `latest`, as in smcr_fates_event_t */
     bool is_timed;                 /* the point has `latest`, so `time` is no estimate */
-    bool was_seen;                 /* the point has a transmission of the PSN */
+    bool was_seen;                 /* the point has a request that begins with the PSN */
     bool came_late;                /* `latest` came to the last point after packets with higher
                                       PSNs, and no NAK for it had come until then */
 } smcr_fates_slot_t;

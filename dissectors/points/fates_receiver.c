@@ -62,20 +62,22 @@ typedef struct {
     bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
     smcr_psn_t begun;       /* PSN with which the last step back began; 0: none */
     smcr_transmission_t *missing; /* the last transmission that got SMCR_FATE_PENDING; NULL: none */
-    unsigned asked;         /* number of requests that came after `missing`, and ask for an
-                               acknowledgement */
+    unsigned asked;         /* number of requests that came with a higher PSN than `expected` and
+                               ask for an acknowledgement, since `missing` or the last step back */
     uint64_t asked_time;    /* time of the last of the first ASKED_LEAST of these, as in
                                smcr_fates_event_t */
-    smcr_psn_t asked_psn;   /* highest PSN of the accepted requests that ask for an acknowledgement
-                               or for data; 0: none */
-    bool has_gap;           /* the last point has had a higher PSN than `expected` since `expected`
-                               changed, and no NAK for `expected` */
-    bool was_silent;        /* the receiver was silent (ASKED_LEAST) before the last step back */
+    smcr_psn_t asked_psn;   /* last PSN of the newest accepted request that asks for an
+                               acknowledgement or for data; 0: none */
+    bool has_gap;           /* a request with a higher PSN than `expected` has come to the last
+                               point, and since then neither the expected request nor a NAK for
+                               it */
+    bool was_silent;        /* the receiver was silent (ASKED_LEAST) before the last step back, for
+                               which no NAK has asked */
     smcr_psn_t fetched;     /* PSN with which the last step back began, if that request is a READ or
-                               atomic and no NAK has asked for it; 0: it is another request */
+                               atomic and no NAK has asked for it; otherwise 0 */
     fetched_again_t again;  /* the last READ or atomic that was requested once more */
     smcr_transmission_t *unanswered; /* the last transmission that got SMCR_FATE_UNANSWERED; NULL:
-                                        none, or a later response or step back has come */
+                                        none, or a later acknowledgement or step back has come */
     bool is_timed;          /* the last point has the response that is being taken */
     uint64_t fastest;       /* shortest time from a request to its acknowledgement, nanoseconds;
                                UINT64_MAX: not known */
@@ -209,9 +211,10 @@ is_overtaken(const follower_t *receiver, const smcr_fates_event_t *event)
     return receiver->newest && event->transmission < receiver->newest;
 }
 
-/* Notes a retransmission of the PSN. If the PSN is not above the PSN of the request that was sent
- * before, a step back begins. The step back answers the last NAK if it begins at the PSN of the NAK
- * or lower, even if this packet comes after later packets of the same step. */
+/* Notes a retransmission of the PSN. If the PSN is not above that of the request that was sent
+ * before, and the packet is not out of order, a step back begins. The step back answers the last
+ * NAK if it begins at the PSN of the NAK or lower, even if this packet comes after later packets of
+ * the same step. */
 static void
 note_step(follower_t *receiver, smcr_psn_t psn, const smcr_fates_event_t *event)
 {
@@ -247,7 +250,8 @@ take_fetch_again(follower_t *receiver, const smcr_fates_event_t *event, smcr_psn
                                psn + event->psns - 1, event->time};
 }
 
-/* Takes a request, if its PSN was sent before, or a READ that was accepted took the PSN. */
+/* Takes a request as a retransmission if its PSN was sent before, or if it is a READ or atomic with
+ * a PSN that the receiver has accepted. */
 static void
 take_retransmission(follower_t *receiver, const smcr_fates_event_t *event,
                     smcr_fates_slot_t *slot)
@@ -322,8 +326,8 @@ settle_doubtful(follower_t *receiver, uint64_t now)
     g_array_set_size(receiver->doubtful, 0);
 }
 
-/* Called for each NAK and RNR NAK: the receiver has not accepted the doubtful transmissions, so
- * their fate is SMCR_FATE_DISCARDED. */
+/* Takes a NAK or RNR NAK: the receiver has not accepted the doubtful transmissions, so their fate
+ * is SMCR_FATE_DISCARDED. */
 static void
 discard_doubtful(follower_t *receiver)
 {
@@ -342,7 +346,8 @@ highest_doubtful(const follower_t *receiver)
     return doubtful->len ? g_array_index(doubtful, doubt_t, doubtful->len - 1).psn : 0;
 }
 
-/* Notes the time from a request to its acknowledgement at `now`, if it is the shortest so far. */
+/* Notes the time from a request to its acknowledgement at `now`, if the last point has both and the
+ * time is the shortest so far. */
 static void
 note_fastest(follower_t *receiver, const smcr_fates_slot_t *slot, uint64_t now)
 {
@@ -421,11 +426,11 @@ is_after(const smcr_fates_slot_t *one, const smcr_fates_slot_t *other)
 }
 
 /* Returns the transmission that a NAK for the PSN proves to be lost: the latest one of the PSN.
- * NULL: the NAK proves no loss, because the latest transmission came before the latest packet with
- * the PSN before it. The receiver may have discarded the transmission because it still expected
- * that lower PSN; the transmission that was lost may then be missing in the capture. If no packet
- * with the lower PSN is known (its slot has another PSN, or a READ took the PSN), the NAK proves
- * the loss, unless some retransmission came after the transmission. */
+ * NULL: none is known, or the NAK proves no loss, because the latest transmission came before the
+ * latest packet with the PSN before it. The receiver may have discarded the transmission because it
+ * still expected that lower PSN; the transmission that was lost may then be missing in the capture.
+ * If no packet with the lower PSN is known (its slot has another PSN, or a READ took the PSN), the
+ * NAK proves the loss, unless some retransmission came after the transmission. */
 static smcr_transmission_t *
 refused_transmission(const follower_t *receiver, const smcr_fates_slot_t *slot)
 {
@@ -501,9 +506,8 @@ take_response(follower_t *receiver, const smcr_fates_event_t *event)
         take_nak(receiver, psn, event->time, kind == SMCR_IB_SYNDROME_NAK);
 }
 
-/* Called after all packets: a receiver that has answered none of the transmissions of a PSN, though
- * the last point has one of them, may be dead. So it is not known which of the others passed that
- * point. */
+/* A receiver that has answered none of the transmissions of a PSN, though the last point has one of
+ * them, may be dead. So it is not known which of the others passed that point. */
 static void
 doubt_unproven(const follower_t *receiver)
 {

@@ -42,7 +42,7 @@ typedef struct {
     smcr_transmission_t *transmission; /* the transmission of the response */
     uint64_t time; /* as in smcr_fates_event_t */
     bool is_seen;  /* the first point has it */
-    bool is_followed;  /* the first point has it, and after it a response with a higher PSN */
+    bool is_followed;  /* the first point has it, and after it the response with the next PSN */
     bool is_one_of_several;  /* the response was sent more than once */
 } data_t;
 
@@ -51,11 +51,12 @@ typedef struct {
     smcr_fates_slot_t *slots; /* hash table of SMCR_FATES_SLOTS PSNs that were sent; only `psn`,
                                  `latest` and `time` are set */
     smcr_psn_t highest;    /* highest PSN that was sent */
-    smcr_psn_t last;       /* PSN of the last request */
+    smcr_psn_t last;       /* last PSN that the last request takes; 0: no request so far */
     data_t *data;          /* hash table of SMCR_FATES_SLOTS responses to READs and atomics: the low
                               bits of a PSN are the index; NULL: none so far */
     smcr_psn_t data_highest; /* highest PSN of the responses to READs and atomics; 0: none */
-    smcr_psn_t data_seen;  /* highest PSN of those that the first point has; 0: none */
+    smcr_psn_t data_seen;  /* highest PSN of those that the first point has, lowered when the sender
+                              requests data once more; 0: none */
     uint64_t step;         /* time of the last step back, as in smcr_fates_event_t; 0: none */
     smcr_psn_t awaited;    /* PSN that the sender has requested once more, and whose response the
                               first point does not have so far; 0: none */
@@ -64,9 +65,9 @@ typedef struct {
     uint32_t ack_count;    /* number of all acknowledgements so far */
 } requester_t;
 
-/* Called when the sender has gone back to a PSN, and no NAK has asked for that. So the sender has
- * got no acknowledgement of the PSN since its last transmission at `sent`: acknowledgements that
- * the first point shows since then, except the most recent ones (TIME_TO_REACT), were lost. */
+/* The sender has gone back to a PSN at `now`, and no NAK has asked for that. So the sender has got
+ * no acknowledgement of the PSN since its last transmission at `sent`: acknowledgements of the PSN
+ * since then, except the most recent ones (TIME_TO_REACT), were lost. */
 static void
 settle_acks(requester_t *sender, smcr_psn_t psn, uint64_t sent, uint64_t now)
 {
@@ -90,9 +91,9 @@ latest_ack(const requester_t *sender, uint32_t back)
                                     : NULL;
 }
 
-/* Returns the NAK with the PSN `psn`, if it is the latest acknowledgement and the sender has not
- * gone back since; NULL: there is no such NAK. If the acknowledgement before it is a NAK with the
- * same PSN, the sender may have answered that, and the result is NULL. */
+/* Returns the NAK (PSN sequence error) with the PSN `psn`, if it is the latest acknowledgement and
+ * the sender has not gone back since; NULL: there is no such NAK, or the acknowledgement before it
+ * is a NAK with the same PSN, which the sender may have answered instead. */
 static const ack_t *
 open_nak(const requester_t *sender, smcr_psn_t psn)
 {
@@ -105,7 +106,8 @@ open_nak(const requester_t *sender, smcr_psn_t psn)
     return nak->psn + 1 == psn && sender->step <= nak->time ? nak : NULL;
 }
 
-/* Called when the sender has gone back to the PSN `psn`: see ANSWER_MOST. */
+/* The sender has gone back to the PSN `psn` at `now`. If a NAK with this PSN came so shortly before
+ * (ANSWER_MOST), the sender has got the NAK. */
 static void
 settle_nak(const requester_t *sender, smcr_psn_t psn, uint64_t now)
 {
@@ -153,8 +155,8 @@ advance_data(requester_t *sender, const smcr_fates_event_t *event, smcr_psn_t ps
     sender->awaited = psn == sender->awaited ? 0 : sender->awaited;
 }
 
-/* Notes data of a READ that the receiver has sent. If its slot had data with another PSN, the fate
- * of those data is decided first: they are forgotten now. */
+/* Notes data of a READ or atomic that the receiver has sent. If its slot had data with another PSN,
+ * the fate of those data is decided first: they are forgotten now. */
 static void
 note_data(requester_t *sender, const smcr_fates_event_t *event, smcr_psn_t psn)
 {
@@ -215,8 +217,8 @@ settle_data_after(const requester_t *sender, smcr_psn_t psn)
     }
 }
 
-/* Called when the sender requests data of a READ or atomic once more, from the PSN `psn` on. Sets
- * the fates of the responses with this PSN, with lower PSNs and with higher ones. */
+/* The sender requests data of a READ or atomic once more at `now`, from the PSN `psn` on. Sets the
+ * fates of the responses with this PSN, with lower PSNs and with higher ones. */
 static void
 settle_fetched(requester_t *sender, smcr_psn_t psn, uint64_t now)
 {

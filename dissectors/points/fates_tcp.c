@@ -42,7 +42,7 @@ typedef struct {
                        clock of the path's first point, nanoseconds since the epoch */
     uint64_t sent;  /* when it passed or would have passed the first point, by the same clock */
     uint32_t order; /* number of an observation: puts equal times in the order of the file */
-    uint32_t span;  /* number of sequence numbers; 0: an acknowledgement without data, or a RST */
+    uint32_t span;  /* number of sequence numbers; 0: no data, SYN or FIN */
     bool is_seen;   /* the last point has it undamaged */
     smcr_transmission_t *transmission; /* the transmission, whose fate is to be found */
     const smcr_points_tcp_t *tcp; /* header of the segment */
@@ -69,8 +69,8 @@ typedef struct {
     uint32_t first; /* index of its first transmission in flow_t.sent */
     uint32_t count; /* number of its transmissions */
     uint32_t acked; /* index, plus 1, of the first answer that acknowledges the range; 0: none */
-    uint32_t next;  /* index of a later range; the ranges up to it are acknowledged. Set if
-                       `acked` */
+    uint32_t next;  /* index of a later range; all ranges from this one to the one before it are
+                       acknowledged. Set if `acked` */
     uint32_t again; /* how often the receiver reports that the range has come once more */
 } range_t;
 
@@ -343,8 +343,8 @@ sent_of(const flow_t *flow, const range_t *range, uint32_t nth)
     return &g_array_index(flow->sent, sent_part_t, range->first + nth);
 }
 
-/* Returns the time from a transmission to its acknowledgement, nanoseconds; 0: the last point does
- * not have both, or the range was sent several times. */
+/* Returns the time from the only transmission of a range to its acknowledgement, nanoseconds; 0:
+ * not known, or the range was sent several times. */
 static uint64_t
 answer_time(const flow_t *flow, const range_t *range)
 {
@@ -478,8 +478,8 @@ may_answer(const flow_t *flow, const answer_t *answer, const sent_part_t *sent)
 }
 
 /* Returns the number (from 0) of the transmission that the receiver has acknowledged: the last one
- * that it may have answered (may_answer()). Transmissions that the last point has come before those
- * that it does not have. If the receiver can have answered none, returns 0. If there is no
+ * that it may have answered (may_answer()). A transmission that the last point has is preferred to
+ * those that it does not have. If the receiver can have answered none, returns 0. If there is no
  * acknowledgement, returns `range->count`. */
 static uint32_t
 accepted_of(const flow_t *flow, const range_t *range)
@@ -500,7 +500,7 @@ accepted_of(const flow_t *flow, const range_t *range)
     return accepted;
 }
 
-/* Called for a transmission that was sent after an acknowledgement of its range. The sender
+/* `sent`: a transmission that was sent after an acknowledgement of its range. The sender
  * retransmits only what it holds for unacknowledged. So the acknowledgements without data that
  * passed the first point at least TIME_TO_REACT before were lost. */
 static void
@@ -567,8 +567,8 @@ settle_range(const flow_t *flow, const range_t *range)
 
 /* ---- acknowledgements without data ---- */
 
-/* Whether another segment of the flow has the time stamp of `sent`. `stamps`: the time stamps of
- * all segments, and how many segments have each. */
+/* Whether no other segment of the flow has the time stamp of `sent`, which has one. `stamps`: TSval
+ * -> number of transmissions of the flow with it. */
 static bool
 has_own_stamp(GHashTable *stamps, const sent_part_t *sent)
 {

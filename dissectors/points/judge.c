@@ -202,9 +202,9 @@ shows_damage(const smcr_judge_way_t *way, const smcr_transmission_t *transmissio
            !smcr_chain_is_whole_at(transmission, way->to);
 }
 
-/* Judges a transmission that both points have: whether it was damaged between them; otherwise its
- * headers, and what happened to it after the segment. Adds its delay to `delays`. Headers of a
- * damaged packet may be wrong, and its receiver discards it. */
+/* Judges a transmission that both points have: whether it was damaged between them; if it was
+ * damaged nowhere, its headers, and what happened to it after the segment. Adds its delay to
+ * `delays`. Headers of a damaged packet may be wrong, and its receiver discards it. */
 static void
 judge_passed(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
              const smcr_judge_passage_t *passage, GArray *delays)
@@ -278,7 +278,8 @@ is_doubtful(const smcr_judge_way_t *way, const smcr_observed_t *observed)
 
 /* Judges a transmission in the segment, and counts it once in `way->way->packets`. Adds its delay
  * to `delays` if both points have it. A transmission that only one point has is not judged if it
- * need not pass the other point, or if the other point was not capturing at that time. */
+ * need not pass the other point, if the other point was not capturing at that time, or if
+ * is_doubtful(). */
 static void
 judge_transmission(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
                    GArray *delays)

@@ -115,8 +115,8 @@ smcr_points_is_copy(const smcr_points_t *points, uint32_t frame)
     return observed && observed->is_copy;
 }
 
-/* Whether the offset between the clocks at two positions of the chain is known: at each position
- * after the lower one, packets of both directions bound the offset from the clock before. */
+/* Whether the offset between the clocks at two positions of the chain is known: each clock between
+ * them has a known offset from the clock before. */
 static bool
 is_offset_known(const smcr_chain_t *chain, uint32_t one, uint32_t other)
 {
@@ -141,8 +141,8 @@ note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_
 }
 
 /* Fills in `note` for the observation `observed` of the transmission: the frames of the other
- * observations, the delay from the last earlier point that has it, and the verdict, if this is the
- * last point that has it. */
+ * observations, the delay from the last earlier point that has it, the time, and the verdict, if
+ * this is the last point that has it. */
 static void
 fill_note(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
           const smcr_observed_t *observed, smcr_points_note_t *note)

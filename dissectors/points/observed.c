@@ -3,8 +3,8 @@
  * The n-th of equal packets at one point and the n-th at another point are one transmission. Two
  * points are points of the same path if they have enough transmissions in common. From then on, the
  * analysis of the path runs on the preferred point, which has shown the path first (with a list of
- * the user: of the points with packets of the path, the one that comes first in the list). All
- * packets of the other points are copies, even if the preferred point does not have them. Before
+ * the user: of the points with packets of the path, the one that comes first in the list). If the
+ * preferred point has packets of a flow, all packets of the flow at other points are copies. Before
  * that, a packet counts at the point that shows its transmission first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -14,8 +14,9 @@
 
 #define FIRST_ROOM 1024 /* number of observations in the first allocation */
 
-/* Two points show the same traffic if they have at least SHARED_LEAST transmissions in common, and
- * at least every SHARED_PART-th packet of the point with fewer packets. */
+/* Two points show the same traffic if at least SHARED_LEAST of their common transmissions are
+ * certainly no retransmissions over another interface, and at least every SHARED_PART-th packet of
+ * the point with fewer packets is a common transmission. */
 #define SHARED_LEAST 4
 #define SHARED_PART 4
 
@@ -23,8 +24,8 @@
  * failed, the sender retransmits over the second one. If nothing in the packets distinguishes the
  * two cases, two points show the same traffic under these conditions: ALIKE_LEAST equal packets or
  * more; of the packets of the point with fewer packets, at least three in ALIKE_PARTS are equal;
- * and the two points show packets in turn (TURNS_LEAST changes), or more equal packets than a
- * sender has under way (UNDER_WAY). */
+ * and the two points show packets in turn (TURNS_LEAST changes), or UNDER_WAY equal packets, which
+ * are more than a sender has under way. */
 #define ALIKE_LEAST 16
 #define ALIKE_PARTS 4
 #define TURNS_LEAST 8
@@ -268,7 +269,7 @@ may_be_copy(const smcr_points_t *points, const smcr_observed_t *observed,
 }
 
 /* Returns the number of the path that has an earlier packet of which this packet, at `point`, may
- * be a copy; 0: there is none. */
+ * be a copy; 0: none is among the newest ALIKE_MOST of its bucket. */
 static uint32_t
 path_of_copy(const smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t identity,
              uint32_t point)
@@ -298,15 +299,15 @@ is_here(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint
     return path->has_network[point] && is_same_network(&path->network[point], network);
 }
 
-/* Whether another point has shown the path in this network, and this point has not shown the path
- * so far. */
+/* Whether another point has shown the path in this network, and no network of the path is known at
+ * this point. */
 static bool
 is_elsewhere(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint32_t point)
 {
     return !path->has_network[point] && has_network(path, network);
 }
 
-/* Whether this point has not shown the path so far, and a bridge may pass packets between this
+/* Whether no network of the path is known at this point, and a bridge may pass packets between this
  * network and the networks in which other points have shown the path. */
 static bool
 is_bridged(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint32_t point)
@@ -314,7 +315,7 @@ is_bridged(const smcr_observed_path_t *path, const smcr_ib_network_t *network, u
     return !path->has_network[point] && may_bridge_path(path, network);
 }
 
-/* Whether the point has not shown the path so far. */
+/* Whether no network of the path is known at the point. */
 static bool
 is_open(const smcr_observed_path_t *path, const smcr_ib_network_t *network G_GNUC_UNUSED,
         uint32_t point)
@@ -487,8 +488,8 @@ smcr_observed_share(const smcr_observed_path_t *path, uint32_t one, uint32_t oth
     return shared >= ALIKE_LEAST && are_in_turn && share_most(path, lower, higher);
 }
 
-/* Whether most packets of the point are no copies of those of the preferred one: both are links of
- * a bond. */
+/* Whether the point has many packets, and too few in common with the preferred one (share_most()):
+ * both may be links of a bond. */
 static bool
 is_refuted(const smcr_observed_path_t *path, uint32_t point)
 {
@@ -577,9 +578,10 @@ note_shared(smcr_observed_path_t *path, const smcr_ib_headers_t *roce, const ali
     }
 }
 
-/* Whether the packet is certainly a copy: it has an IPv4 identification; or other points had more
- * packets equal to it, and it has the hop limit of none of them. A packet with the hop limit of one
- * of them may be a retransmission, though a router lies between it and another one. */
+/* Whether the packet, which is equal to packets of other points, is certainly a copy: it has an
+ * IPv4 identification; or other points had more packets equal to it than its own point, and it has
+ * the hop limit of none of them. A packet with the hop limit of one of them may be a
+ * retransmission, though a router lies between it and another one. */
 static bool
 is_told_apart_from_all(const smcr_ib_headers_t *roce, const alike_t *alike, uint32_t point)
 {
@@ -619,12 +621,12 @@ note_turn(smcr_observed_path_t *path, uint32_t point)
 }
 
 /* Whether a packet that is equal to an earlier packet at another point is a copy, and not a
- * retransmission over another interface. Called if it is not known whether the two points are
- * points of one path. Any of three conditions is enough: 1. the packet has an IPv4 identification
- * other than 0, the value that some adapters give to all packets; 2. its hop limit differs from
- * those at all other points, so routers lie between the points; 3. the packets come at nearly the
- * same time (COPY_DISTANCE), the receiver has refused none in between, the packet does not follow a
- * retransmission, and the point is not known to have other packets (is_refuted()). */
+ * retransmission over another interface, if it is not known whether the two points are points of
+ * one path. Any of three conditions is enough: 1. the packet has an IPv4 identification other than
+ * 0, the value that some adapters give to all packets; 2. its hop limit differs from those at all
+ * points that had more equal packets, so routers lie between the points; 3. the packets come at
+ * nearly the same time (COPY_DISTANCE), the receiver has refused none in between, the packet does
+ * not follow a retransmission, and the point is not known to have other packets (is_refuted()). */
 static bool
 is_plausible_copy(const smcr_points_t *points, const smcr_points_packet_t *packet,
                   const alike_t *alike, uint32_t point)
@@ -649,10 +651,9 @@ is_preferred(const smcr_points_t *points, uint32_t one, uint32_t other)
 }
 
 /* Whether the packet, which is the last observation, is a copy. `alike`: from count_alike(). If the
- * preferred point has packets of the flow, all packets of other points of the path are copies. If
- * it has none, the packets of the flow count at the other points; an equal packet that another
- * point has shown more often is a copy then, if the two are points of one path (`is_path`), or
- * is_plausible_copy(). */
+ * preferred point has packets of the flow, all packets of the flow at other points of the path are
+ * copies. Otherwise a packet is a copy if more packets equal to it have counted than its point has
+ * shown, and the points are of one path (`is_path`), or is_plausible_copy(). */
 static bool
 is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const alike_t *alike)
 {
@@ -683,9 +684,9 @@ is_in_vain(smcr_points_t *points)
     return true;
 }
 
-/* Whether the packet is kept: its interface is a capture point, the frame has no earlier packet,
- * and the points may have common traffic. When IN_VAIN packets are kept, decides once for the rest
- * of the capture whether the points have common traffic. */
+/* Whether the packet is kept: its place is a capture point, the frame has no earlier packet, and
+ * the points may have common traffic. When IN_VAIN packets are kept, decides once for the rest of
+ * the capture whether the points have common traffic. */
 static bool
 is_kept(smcr_points_t *points, const smcr_points_packet_t *packet, uint32_t point)
 {
@@ -805,8 +806,8 @@ known_flow_of(const smcr_points_t *points, const smcr_ib_headers_t *roce, uint64
                   : 0;
 }
 
-/* Whether another point has shown a packet with the same headers, whose ICRC was not checked: it
- * may be damaged, too. */
+/* Whether the newest packet with the same headers at another point has an ICRC that was not
+ * checked: that packet may be damaged, too. Only the last ALIKE_MOST of the bucket are compared. */
 static bool
 has_unchecked_copy(const smcr_points_t *points, uint64_t identity, uint32_t point)
 {
@@ -821,10 +822,10 @@ has_unchecked_copy(const smcr_points_t *points, uint64_t identity, uint32_t poin
     return false;
 }
 
-/* The packet is kept, and compared with undamaged packets in the end (damaged.c). It does not get
- * into the hash table: no later packet is a copy of it. If nobody has checked the ICRC of the same
- * packet at another point, nothing shows that it was damaged between the points: then it is taken
- * as an undamaged packet is. */
+/* If its flow is known, the packet is kept, and compared with undamaged packets in the end
+ * (damaged.c). It does not get into the hash table: no later packet is a copy of it. If nobody has
+ * checked the ICRC of the same packet at another point, nothing shows that it was damaged between
+ * the points: then it is taken as an undamaged packet is. */
 bool
 smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet)
 {

@@ -1,6 +1,5 @@
 /* The packets that capture points have shown (observations), their flows and paths. Only files of
- * this room include this header. All observations of one packet at different points belong to one
- * transmission (chain.h).
+ * this room include this header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,22 +8,23 @@
 
 #include "points.h"
 
-/* A packet at a capture point. Numbers of observations begin with 1. */
+/* A packet, or a part of a TCP segment, at a capture point. Numbers of observations begin with
+ * 1. */
 typedef struct {
     uint64_t time;      /* time of the packet, nanoseconds since the epoch */
-    uint64_t identity;  /* hash of all values of the packet that are the same at each point */
+    uint64_t identity;  /* hash of the values by which packets at two points are compared */
     uint32_t frame;     /* frame number of the packet */
     uint32_t flow;      /* index of the flow */
-    uint32_t previous;  /* number of the previous observation in the same bucket of the hash table,
-                           which most often has the same identity; 0: none */
-    uint32_t transmission; /* number of the transmission in the chain of its path, from 1 (chain.c);
-                              0: none so far */
-    uint32_t psn;       /* PSN, 24 bits. TCP: sequence number, of the first byte of the part */
-    uint32_t fetched;   /* bytes that an RDMA READ asks for; 0: the packet is no READ request. TCP:
-                           number of sequence numbers, of the bytes of the part, SYN and FIN */
+    uint32_t previous;  /* number of the previous observation in the same bucket of the hash table;
+                           0: none */
+    uint32_t transmission; /* number of the transmission in the chain of its path, from 1; 0:
+                              none */
+    uint32_t psn;       /* PSN, 24 bits. TCP: first sequence number of the part */
+    uint32_t fetched;   /* bytes that an RDMA READ request asks for; 0 for other packets, or if not
+                           captured. TCP: number of sequence numbers of the part */
     uint32_t segment;   /* index of the TCP segment (smcr_points.segments), of which this is a part,
                            from 0; not used for RoCE */
-    uint16_t ip_id;     /* identification of IPv4; 0: not known, or IPv6. Not set for TCP */
+    uint16_t ip_id;     /* identification of IPv4; also 0 for IPv6, for TCP, and if not known */
     uint8_t point;      /* index of the capture point */
     uint8_t opcode;     /* opcode of the BTH */
     uint8_t syndrome;   /* syndrome of the AETH; set if `has_aeth` */
@@ -33,8 +33,9 @@ typedef struct {
     bool has_aeth : 1;  /* the packet has an AETH */
     bool asks_ack : 1;  /* the packet asks for an acknowledgement */
     bool was_fragmented : 1; /* the packet came in IP fragments */
-    bool is_copy : 1;   /* smcr_points_take() has returned true for the packet */
-    bool is_damaged : 1; /* the ICRC of the packet is wrong, so any other value may be wrong, too */
+    bool is_copy : 1;   /* the packet is a copy, so that it does not count */
+    bool is_damaged : 1; /* the packet was kept by smcr_points_take_damaged(): its ICRC is wrong, so
+                            any other value may be wrong, too */
     bool is_checked : 1; /* the ICRC of the packet was checked, though perhaps in vain: it may be
                             truncated, or not filled in yet */
     bool is_right : 1;   /* the ICRC of the packet is right */
@@ -42,7 +43,7 @@ typedef struct {
 
 /* A TCP segment at a capture point. */
 typedef struct {
-    smcr_points_tcp_t tcp; /* its header */
+    smcr_points_tcp_t tcp; /* header of the segment */
     uint64_t time;   /* time of the segment, nanoseconds since the epoch */
     uint32_t frame;  /* frame number of the segment */
     uint32_t flow;   /* index of the flow */
@@ -61,7 +62,7 @@ typedef struct {
                              although another point has shown an equal packet before */
     uint8_t resent_at;   /* index of the point that has shown this retransmission, plus 1; 0: there
                             is none */
-    bool is_known;       /* packets of the flow are analysed (smcr_points_know()) */
+    bool is_known;       /* packets of the flow are analysed (smcr_points_know()); TCP: true */
     uint32_t mtu;        /* payload of a packet that is not the last one of its message: the path
                             MTU, bytes; 0: not known */
     uint32_t original; /* TCP: index, plus 1, of the flow of which this one is a copy behind NAT; 0:
@@ -78,8 +79,9 @@ typedef struct {
     smcr_ib_network_t network[SMCR_POINTS_MOST]; /* network in which each point shows the path */
     uint8_t ways[SMCR_POINTS_MOST];  /* bit 0: the point has packets of way 0; bit 1: of way 1 */
     bool is_known;                   /* one of its flows is analysed */
-    uint8_t preferred;               /* point on which the analysis runs */
-    uint64_t seen[SMCR_POINTS_MOST]; /* packets at each point */
+    uint8_t preferred;               /* index of the preferred point (observed.c); SMCR_POINTS_MOST:
+                                        no packet so far */
+    uint64_t seen[SMCR_POINTS_MOST]; /* by point: number of packets, or of parts of TCP segments */
     uint32_t shared[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* by lower and higher index of two points:
                                                             number of transmissions that both points
                                                             have */
@@ -94,12 +96,14 @@ typedef struct {
                             the epoch; 0: none */
 } smcr_observed_path_t;
 
-#define SMCR_POINTS_DAMAGED 16 /* number of packets with a wrong ICRC that are kept */
+#define SMCR_POINTS_DAMAGED 16 /* highest number of packets with a wrong ICRC that are compared with
+                                  each other */
 
 /* A packet with a wrong ICRC. */
 typedef struct {
-    uint64_t identity; /* hash of what is the same at all points */
-    uint32_t point;    /* point that has shown the packet first */
+    uint64_t identity; /* as smcr_observed_t.identity */
+    uint32_t point;    /* index of the point that has shown the packet; SMCR_POINTS_MOST: its place
+                          is no point */
 } smcr_observed_damaged_t;
 
 /* Everything that is known of the capture points of one file. */
@@ -112,7 +116,7 @@ struct smcr_points {
                                                      first packets */
     bool is_found[SMCR_POINTS_MOST]; /* by point: a packet has come, so the element of `places` is
                                         set */
-    uint32_t point_count;            /* number of points */
+    uint32_t point_count;            /* number of points; with a list: its length */
     smcr_observed_t *observed;  /* all observations; the element 0 is not used */
     uint32_t count;             /* number of observations, and so the number of the last one */
     uint32_t room;              /* number of elements that `observed` has memory for */
@@ -125,7 +129,8 @@ struct smcr_points {
     smcr_observed_path_t *paths; /* all paths */
     uint32_t path_count;         /* number of paths */
     uint32_t path_room;          /* number of elements that `paths` has memory for */
-    GHashTable *flow_numbers;   /* hash of a flow's key -> index of the flow, plus 1 */
+    GHashTable *flow_numbers;   /* hash of a flow's key -> index of the flow, plus 1, or REFUSED
+                                   (observed_tcp.c) */
     GHashTable *path_numbers;   /* hash of two addresses -> index of their first path, plus 1 */
     uint64_t begin[SMCR_POINTS_MOST]; /* by point: time of its earliest packet, nanoseconds since
                                          the epoch; 0: none */
@@ -138,10 +143,11 @@ struct smcr_points {
     uint32_t segment_count;     /* number of TCP segments */
     uint32_t segment_room;      /* number of elements that `segments` has memory for */
     bool takes_plain;           /* smcr_points_take_plain() was called */
-    bool is_in_vain;            /* many packets have come, and no two points have common traffic: no
-                                   further packets are kept */
-    smcr_observed_damaged_t damaged[SMCR_POINTS_DAMAGED]; /* the last packets with a wrong ICRC; the
-                                                             oldest one is overwritten next */
+    bool is_in_vain;            /* many packets have come without enough common traffic of two
+                                   points: no further packets are kept */
+    smcr_observed_damaged_t damaged[SMCR_POINTS_DAMAGED]; /* the last packets with a wrong ICRC that
+                                                             were no copies; the oldest one is
+                                                             overwritten next */
     uint32_t damaged_count;     /* number of these packets, also of those overwritten since */
     bool has_damaged;           /* `observed` has a packet with a wrong ICRC */
     uint32_t compared;          /* `count` at the last comparison */
@@ -162,13 +168,13 @@ uint32_t smcr_observed_find(GHashTable *table, uint64_t key);
 /* Sets the number of `key`, a hash, in the table. `scope`: scope of the copy of the key. */
 void smcr_observed_set(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t number);
 
-/* Doubles the array, whose elements have `size` bytes, sets `*room` to its new number of elements,
+/* Enlarges the array, whose elements have `size` bytes, sets `*room` to its new number of elements,
  * and returns it. The new elements are all zeros. The array may move. */
 void *smcr_observed_grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size);
 
 /* Returns the index of the point at this place, which becomes a point if it is new, and notes that
- * a packet has come there at `time`. SMCR_POINTS_MOST: the place is not in the user's list, or
- * there are too many points. */
+ * a packet has come there at `time`, nanoseconds since the epoch. SMCR_POINTS_MOST: the place is
+ * not in the user's list, or there are too many points. */
 uint32_t smcr_observed_point(smcr_points_t *points, const smcr_points_place_t *place,
                              uint64_t time);
 
@@ -190,7 +196,8 @@ bool smcr_observed_is_back(const smcr_points_t *points, const smcr_observed_flow
  * interface in the file. */
 bool smcr_observed_share_clock(const smcr_points_t *points, uint32_t one, uint32_t other);
 
-/* Whether the point has packets of the flow. A bond of two links shows each flow on one of them. */
+/* Whether the point has packets of the flow. With a bond of two links, a point at one link may have
+ * no packet of a flow. */
 static inline bool
 smcr_observed_has_flow(const smcr_observed_flow_t *flow, uint32_t point)
 {

@@ -72,9 +72,9 @@ smcr_points_take_plain(smcr_points_t *points)
 }
 
 /* Whether the plain connection of the segment is taken: all are, or its hosts have had an SMC-R
- * connection or RoCE packets. This is decided once, at the connection's first segment in the file:
- * all segments of a connection are taken, or none. If only some of them were taken, a point whose
- * packets come earlier in the file would seem to miss them. */
+ * connection or RoCE packets. This is decided at the connection's first segment in the file: if
+ * only later segments were taken, a point whose packets come earlier in the file would seem to miss
+ * them. */
 static bool
 is_plain_taken(const smcr_points_t *all, const smcr_points_tcp_segment_t *segment)
 {
@@ -166,8 +166,8 @@ smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *seg
 
 /* ---- connections behind NAT ---- */
 
-/* Sets `original` of a flow, and notes that its points have shown that flow. `copy` and `original`:
- * indexes of the two flows. */
+/* Makes the flow `copy` a copy of the flow `original`, and notes that the points of the copy have
+ * shown the original. Both are indexes of flows. */
 static void
 join_flow(smcr_points_t *points, uint32_t copy, uint32_t original)
 {
@@ -179,8 +179,8 @@ join_flow(smcr_points_t *points, uint32_t copy, uint32_t original)
             note_point(points, original, i);
 }
 
-/* Returns the index of the segment's flow; FLOW_REFUSED: the connection is not taken, or has no
- * flows. */
+/* Returns the index of the segment's flow. If the connection was not taken, the index is higher
+ * than that of any flow. */
 static uint32_t
 taken_flow_of(const smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
 {
@@ -218,9 +218,10 @@ move_translated(smcr_points_t *points)
 typedef struct {
     smcr_points_t *points; /* the struct of the TCP segments */
     uint64_t *from;      /* by segment: its sequence number, unwrapped */
-    GArray **cuts;       /* by flow: where its segments begin and end, sequence numbers as uint64_t,
-                            in ascending order; NULL: no segment of it has bytes */
-    uint64_t most;       /* highest number of parts */
+    GArray **cuts;       /* by flow: where its segments begin and end, unwrapped sequence numbers
+                            (uint64_t), in ascending order; NULL: no segment of it takes a sequence
+                            number */
+    uint64_t most;       /* if there are more parts than this, further segments stay whole */
 } cutting_t;
 
 /* Returns how many sequence numbers the segment takes. */
@@ -275,8 +276,8 @@ find_cuts(cutting_t *cutting)
 {
     const uint64_t first = UINT64_C(1) << 62; /* so that no number falls below 0 */
     smcr_points_t *points = cutting->points;
-    uint64_t *near = g_new0(uint64_t, points->flow_count + 1); /* by flow: number of its last
-                                                                  segment; 0: none */
+    uint64_t *near = g_new0(uint64_t, points->flow_count + 1); /* by flow: unwrapped sequence number
+                                                                  of its last segment; 0: none */
 
     for (uint32_t i = 0; i < points->segment_count; i++) {
         const smcr_observed_segment_t *segment = &points->segments[i];
@@ -310,11 +311,11 @@ cut_at(const GArray *cuts, uint64_t from)
     return smcr_sorted_first(cuts, cuts->len, number_of, from);
 }
 
-/* Returns the hash of all values of a part that are the same at each point. If the part has data,
- * acknowledgement number and window do not count: a host that merges segments replaces them by
- * those of another segment. A retransmission most often has another time stamp, so its hash
- * differs. The time stamp of a SYN or SYN-ACK does not count: one point may have truncated it, or a
- * device between the points may have removed it. */
+/* Returns the hash of all values of a part that are the same at each point. If the part takes
+ * sequence numbers, acknowledgement, echoed time stamp, window and SACK blocks do not count: a host
+ * that merges segments replaces them by those of another segment. A retransmission most often has
+ * another time stamp, so its hash differs. The time stamp of a SYN or SYN-ACK does not count: one
+ * point may have truncated it, or a device between the points may have removed it. */
 static uint64_t
 identity_of(const smcr_observed_segment_t *segment, uint64_t from, uint32_t span)
 {
@@ -360,8 +361,8 @@ add_part(smcr_points_t *points, uint32_t number, uint64_t from, uint32_t span)
 }
 
 /* Cuts the segment with the index `number` into parts, so that equal bytes are equal parts at all
- * points. A segment with too many parts stays whole. A segment without data, SYN and FIN is one
- * part of length 0. */
+ * points. A segment stays whole if it or the capture has too many parts. A segment without data,
+ * SYN and FIN is one part of length 0. */
 static void
 cut_segment(cutting_t *cutting, uint32_t number)
 {
@@ -445,7 +446,7 @@ note_all_shared(smcr_points_t *points, const equal_parts_t alike[SMCR_POINTS_MOS
 }
 
 /* Counts the parts that points have in common: sorted by identity, equal parts of all points lie
- * side by side. Equal parts of one point keep their order. */
+ * side by side. */
 static void
 count_shared(smcr_points_t *points)
 {

@@ -1,6 +1,6 @@
 /* Knows which packets of a capture are the same transmission at several capture points, what
  * happened to a transmission between the points, and how far their clocks are apart. Does not know
- * SMC-R or Wireshark. Called when packets are learned, and by all that shows or reports them.
+ * the messages of SMC-R.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,11 +21,11 @@ typedef struct {
                            (SLL2) has several on one interface; 0: the interface is one device */
 } smcr_points_place_t;
 
-/* The capture points of one file. A transmission is one sending of a packet; each capture point on
- * its way shows it once. Packets at two points are the same transmission if all values are equal
- * that routers do not change: addresses, queue pair, opcode, PSN, IPv4 identification, UDP source
- * port, length, and the values of the transport headers. The snap lengths of two points may differ,
- * so payload and ICRC are not compared. */
+/* The capture points of one file. A transmission is one sending of a packet. RoCE packets at two
+ * points may be the same transmission if all values are equal that routers do not change:
+ * addresses, queue pair, opcode, PSN, IPv4 identification, UDP source port, length, and the values
+ * of RETH, AETH and immediate data. The snap lengths of two points may differ, so payload and ICRC
+ * are not compared. */
 typedef struct smcr_points smcr_points_t;
 
 /* A packet at a capture point. */
@@ -97,14 +97,14 @@ typedef struct {
 /* The transmissions of one direction between two neighbouring capture points of a path, which form
  * a segment. */
 typedef struct {
-    uint64_t packets;                        /* transmissions that certainly go through the segment:
-                                                both points have them, or one point has them and the
-                                                other one was capturing at that time */
-    uint64_t at_both;                        /* transmissions that both points have */
-    uint64_t verdicts[SMCR_VERDICT_COUNT]; /* by verdict: number of transmissions; a transmission
+    uint64_t packets;                        /* number of transmissions that both points have, or
+                                                that one point has and the other one should have
+                                                captured */
+    uint64_t at_both;                        /* number of transmissions that both points have */
+    uint64_t verdicts[SMCR_VERDICT_COUNT]; /* by verdict: number of transmissions. A transmission
                                               may count in several */
-    smcr_when_t first[SMCR_VERDICT_COUNT]; /* by verdict: frame and time of the first transmission;
-                                              frame 0: none */
+    smcr_when_t first[SMCR_VERDICT_COUNT]; /* by verdict: frame and time of the first transmission
+                                              that got it; frame 0: none did */
     uint64_t inferred;        /* number of lost transmissions whose loss no answer of the receiver
                                  proves: it is inferred from other transmissions between the two
                                  points (judge.c, compare.c) */
@@ -120,20 +120,20 @@ typedef struct {
     bool is_tcp;         /* the transmissions are TCP segments; false: RoCE packets */
     smcr_points_place_t place[2];    /* the two points, in the order in which way 0 passes them */
     bool order_known;    /* the order of the points is known; false: `place` has any order */
-    bool clock_agrees;   /* the packets of both ways do not contradict each other about the offset
-                            of the two clocks */
-    smcr_clock_line_t clock; /* offset of the second point's clock from the first point's clock; set
-                                with `clock_agrees` */
+    bool clock_agrees;   /* the two points have one clock, or the packets of both ways do not
+                            contradict each other about the offset of the clocks */
+    smcr_clock_line_t clock; /* offset of the second point's clock from the first point's clock;
+                                without `clock_agrees`, an estimate */
     smcr_points_way_t way[2]; /* the transmissions of way 0 and way 1 */
 } smcr_points_segment_t;
 
 /* What is known of the transmission of one frame. */
 typedef struct {
-    enum smcr_verdict verdict;     /* What happened to the transmission on its way. Set for the
-                                      frame at the last point that has the transmission; for any
-                                      other frame SMCR_VERDICT_AT_ALL: none. */
-    uint32_t copies[SMCR_POINTS_OF_PATH]; /* frames of the same transmission at the other points, in
-                                             the order in which it passes them; 0: no more */
+    enum smcr_verdict verdict;     /* what happened to the transmission on its way, reported at the
+                                      last point that has it. SMCR_VERDICT_AT_ALL: nothing did, or
+                                      another point is the last one */
+    uint32_t copies[SMCR_POINTS_OF_PATH]; /* frames of the same transmission at the other points;
+                                             for a TCP segment, of its parts. 0: no more */
     bool has_delay;                /* `delay` is set: an earlier point of the way has the
                                       transmission, and the offset between the two clocks is
                                       known */
@@ -144,10 +144,10 @@ typedef struct {
                                       nanoseconds since the epoch */
 } smcr_points_note_t;
 
-/* Makes the struct of a file's capture points, before the file's first packet is taken. It lives as
- * long as `scope`. `list`: the points, as numbers of interfaces or, in a Linux cooked capture, as
- * indexes of devices; the preferred point first. `count`: length of `list`; 0: the points are found
- * from the packets. */
+/* Makes a struct of capture points, without packets. It lives as long as `scope`. `list`: the
+ * points, as numbers of interfaces or, in a Linux cooked capture, as indexes of devices; the
+ * preferred point first. `count`: length of `list`, of which the first SMCR_POINTS_MOST are taken;
+ * 0: the points are found from the packets. */
 smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count);
 
 /* Takes a packet, in the order of the file. Returns true if the packet is a copy, so that it does
@@ -155,22 +155,20 @@ smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, ui
  * analysis of the path runs on another point, which has packets of this flow. */
 bool smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet);
 
-/* Takes a packet with a wrong ICRC, in the order of the file. Returns true if another point has
- * shown the same damaged packet before. Any byte of such a packet may be wrong. So it is compared
- * with packets that its own point does not have, and it proves nothing else about its flow. */
+/* Takes a packet with a wrong ICRC, in the order of the file. Returns true if the packet is a copy,
+ * so that it does not count. Any byte of the packet may be wrong. */
 bool smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *packet);
 
-/* Notes that the flow of the last packet is analysed. Does nothing if the last packet that
- * smcr_points_take() has kept is not of this frame. `source`: number of the queue pair that sends
- * the packet; 0: not known. */
+/* Notes that the flow of the last packet is analysed. Does nothing if the last packet that was kept
+ * is of another frame, or damaged. `source`: number of the queue pair that sends the packet; 0: not
+ * known. */
 void smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source);
 
 /* Takes a TCP segment, in the order of the file. Returns whether the segment was taken, and no
- * other point has shown the flow so far. Segments of one connection may be cut otherwise at each
- * point, since adapters and kernels divide and merge them: what is compared are the parts that all
- * points have. Two kinds of connections are not taken: loopback connections; and connections
- * without a sign of SMC-R, whose first segment in the file comes before all SMC-R connections and
- * all RoCE packets between its two hosts. */
+ * other point has shown the flow so far. Each point may show a connection in other segments, since
+ * adapters and kernels divide and merge them. Not every segment is taken: none between equal
+ * addresses, and, before smcr_points_take_plain(), none of a connection that has shown no sign of
+ * SMC-R and began before all SMC-R connections and RoCE packets between its two hosts. */
 bool smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment);
 
 /* Notes that two TCP connections are one, which the points show before and after NAT. `copy`: a
@@ -181,11 +179,10 @@ void smcr_points_join_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t
                           const smcr_points_tcp_segment_t *original);
 
 /* From now on, smcr_points_take_tcp() also takes all new connections that have shown no sign of
- * SMC-R. Connections that it has refused before stay refused. */
+ * SMC-R. Connections that it has refused before stay refused until they show such a sign. */
 void smcr_points_take_plain(smcr_points_t *points);
 
-/* Compares the points, if packets have come since the last comparison. Called when all packets of
- * the file have been taken, and whenever a caller needs the result earlier. */
+/* Compares the points, unless the last comparison had all the packets and segments taken so far. */
 void smcr_points_compare(smcr_points_t *points);
 
 /* Returns the segments that the last comparison has found, and sets `*count` to their number. NULL:
@@ -196,7 +193,8 @@ const smcr_points_segment_t *smcr_points_segments(const smcr_points_t *points, u
 bool smcr_points_are_same(const smcr_points_segment_t *one, const smcr_points_segment_t *other);
 
 /* A function that gets the delay of a packet between two points, nanoseconds. `when`: a frame of
- * the packet, and its time by the clock of the point on which the analysis of the path runs. */
+ * the packet, and its time, nanoseconds since the epoch, by the clock of one point, which is the
+ * same for all packets of the path. */
 typedef void smcr_points_take_delay_t(void *context, smcr_when_t when, int64_t delay);
 
 /* Calls `take` for each packet of one direction that both points have, in the order of time.
@@ -205,10 +203,9 @@ typedef void smcr_points_take_delay_t(void *context, smcr_when_t when, int64_t d
 void smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
                         smcr_points_take_delay_t *take, void *context);
 
-/* Whether the frame's packet is a copy, as smcr_points_take() has returned. `points` may be
- * NULL. */
+/* Whether the frame has a RoCE packet that was kept as a copy. `points` may be NULL: false. */
 bool smcr_points_is_copy(const smcr_points_t *points, uint32_t frame);
 
-/* Fills in `note` with the result of the last comparison for the frame's packet. Returns false if
- * nothing is known of the packet. */
+/* Fills in `note` with the result of the last comparison for the frame's packet or TCP segment.
+ * Returns false if nothing is known of it. */
 bool smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t *note);

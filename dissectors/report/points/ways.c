@@ -13,8 +13,8 @@ seconds(int64_t nanoseconds)
     return (double)nanoseconds / (double)SMCR_TIME_SECOND;
 }
 
-/* Returns the name of a point. Interfaces of the same name are distinguished by their numbers. In a
- * Linux cooked capture the point is named by the index of its network device (field
+/* Returns the name of a point. If both interfaces of the segment have one name, a number
+ * distinguishes them. In a Linux cooked capture this is the index of the network device (field
  * sll.ifindex). */
 static const char *
 point_name(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name,
@@ -33,8 +33,8 @@ point_name(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *n
     return wmem_strdup(scope, own);
 }
 
-/* Returns the line for the opposite order of the points: the offset of the first clock from the
- * second one. */
+/* Returns the members of the line that fill_clock() reads for the opposite order of the points: the
+ * offset of the first clock from the second one. */
 static smcr_clock_line_t
 reversed(const smcr_clock_line_t *line)
 {
@@ -77,8 +77,8 @@ fill_delay(smcr_entry_way_delay_t *entry, const smcr_points_delay_t *delay, int6
     };
 }
 
-/* Fills in clock and delays of the way, which are known if the offset of the clocks has bounds.
- * `is_back`: the way passes the points of the segment in the other order. */
+/* Fills in clock and delays of the way, as far as they are known: the clocks agree, and their
+ * offset has bounds. `is_back`: the way passes the points of the segment in the other order. */
 static void
 fill_times(smcr_entry_way_t *entry, const smcr_points_segment_t *segment, bool is_back)
 {
@@ -153,7 +153,8 @@ is_same_way(const smcr_points_way_t *way)
            is_nothing(way->delay.most);
 }
 
-/* Whether both points show all packets of the segment at the same times. */
+/* Whether both points show all packets of the segment, unchanged and at the same times, and nothing
+ * shows the order of the points. */
 static bool
 is_same_segment(const smcr_points_segment_t *segment)
 {
@@ -172,8 +173,8 @@ is_same_capture(const GPtrArray *differing, const smcr_points_segment_t *segment
     return true;
 }
 
-/* Returns the pairs of points that do not have the same capture: for each pair, a segment that does
- * not show all packets at the same times. The caller frees the list. */
+/* Returns the pairs of points that do not have the same capture: for each pair, a segment that is
+ * not is_same_segment(). The caller frees the list. */
 static GPtrArray *
 differing_points(const smcr_points_segment_t *segments, uint32_t count)
 {
