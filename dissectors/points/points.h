@@ -1,6 +1,6 @@
 /* Knows which packets of a capture are the same transmission at several capture points, what
  * happened to a transmission between the points, and how far their clocks are apart. Does not know
- * the messages of SMC-R.
+ * the messages of SMC-R. Called by rooms that learn, show or report packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -45,8 +45,8 @@ typedef struct {
 
 /* Whether a TCP checksum is right. */
 enum {
-    SMCR_POINTS_CHECKSUM_UNKNOWN, /* not known: the segment is truncated, or an adapter computes the
-                                     checksum after the capture */
+    SMCR_POINTS_CHECKSUM_UNKNOWN, /* not known: the segment is truncated or a fragment, or an
+                                     adapter computes the checksum after the capture */
     SMCR_POINTS_CHECKSUM_RIGHT,
     SMCR_POINTS_CHECKSUM_WRONG, /* the receiver discards the segment */
 };
@@ -62,10 +62,11 @@ typedef struct {
         uint32_t left;  /* sequence number of the first byte of the block */
         uint32_t right; /* sequence number after the last byte of the block */
     } sack[SMCR_POINTS_SACKS]; /* SACK blocks (RFC 2018); both numbers 0: no more */
-    int32_t ip_id;    /* identification of IPv4; 0 or negative: not known, or IPv6 */
-    uint32_t options; /* hash of the options of a SYN or SYN-ACK; 0: another segment, or not
-                         all of them are captured */
-    uint16_t window;  /* window */
+    int32_t ip_id;    /* identification of IPv4; negative or 0: it does not distinguish packets, or
+                         there is none */
+    uint32_t options; /* hash of the options of a SYN or SYN-ACK, if all of them are captured;
+                         otherwise 0 */
+    uint16_t window;  /* window as in the header, not scaled */
     uint8_t checksum; /* whether the checksum is right, SMCR_POINTS_CHECKSUM_... */
     uint8_t flags;    /* the lower 8 flags: SMCR_POINTS_TCP_... */
     uint8_t traffic_class; /* traffic class of the IP header: DSCP and ECN */

@@ -87,7 +87,7 @@ add_bytes(uint64_t sum, const uint8_t *bytes, uint32_t length)
     return sum + smcr_wire_number32(rest);
 }
 
-/* Returns the one's complement sum of 16 bits (RFC 1071). */
+/* Returns the sum `sum`, folded to a one's complement sum of 16 bits (RFC 1071). */
 static uint16_t
 folded(uint64_t sum)
 {
@@ -117,8 +117,8 @@ checksum_of(smcr_host_bytes_t segment, uint32_t reported, const packet_info *pin
 }
 
 /* Reads the options of a TCP header, which begin at `options`. `length`: their length; `captured`:
- * how many bytes are captured from there on. Returns false if they are truncated; of a SYN or
- * SYN-ACK, what is captured is read, and `options` stays 0. */
+ * how many bytes are captured from there on. Returns false if they are truncated, but for a SYN or
+ * SYN-ACK: its hash `tcp->options` stays 0 then. */
 static bool
 take_options(smcr_points_tcp_t *tcp, const uint8_t *options, uint32_t length, uint32_t captured)
 {
@@ -169,8 +169,9 @@ is_plain(const packet_info *pinfo, conversation_t *conversation)
 
 /* ---- connections without SMC-R behind NAT ---- */
 
-/* Notes that the segment's conversation is the copy of another one, if that is so. Connections with
- * SMC-R are noted by other functions. `original`: the other conversation; NULL: it is no copy. */
+/* If the segment's conversation is the copy of one with a sign of SMC-R, notes this in the state,
+ * and claims the copy for the CLC dissector. `original`: the other conversation; NULL: it is no
+ * copy. */
 static void
 note_translated(packet_info *pinfo, conversation_t *original)
 {
@@ -273,8 +274,8 @@ take_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_points_t *points)
         take_plain_data(tvb, pinfo, points, &segment);
 }
 
-/* Called for segments of all TCP connections: without several points it must cost nothing but a
- * test. */
+/* This runs for the segments of all TCP connections, so without several points it costs nothing but
+ * a test. */
 void
 smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo)
 {

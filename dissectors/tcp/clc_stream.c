@@ -3,8 +3,6 @@
  * bytes after that go to the dissectors that would get them without the plugin. A Decline may
  * follow a Confirm: until CONFIRM LINK is complete, each side may still decline (RFC 7609 C.3).
  *
- * packet-smcr-clc.c calls this module, with the bytes that Wireshark's TCP offers to a dissector.
- *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
@@ -133,10 +131,10 @@ length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
 /* Returns the length of the message at `offset`, in bytes. 0: the message is incomplete, and
  * Wireshark's TCP can deliver more of it.
  *
- * The length comes from the first of these sources that is available: 1. the length in the header,
- * if a trailer confirms that length; 2. the distance to the first trailer; 3. if TCP can deliver
- * more bytes, the length that the fields of the message need; 4. the length in the header, if a
- * message can have that length; 5. all bytes from `offset` on. */
+ * If the header is captured, the length comes from the first of these sources that is available: 1.
+ * the length in the header, if a trailer confirms that length; 2. the distance to the first
+ * trailer; 3. if TCP can deliver more bytes, the length that the fields of the message need; 4. the
+ * length in the header, if a message can have that length; 5. all bytes from `offset` on. */
 static int
 length_of_message(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
@@ -202,10 +200,11 @@ typedef struct {
     smcr_conn_t *conn;         /* connection of the segment */
     const struct tcpinfo *tcp; /* sequence number of the segment, from TCP; NULL: not known */
     bool from_server;         /* the server has sent the segment */
-    smcr_tcp_begun_t **begun; /* the message of this direction that is not complete; NULL: none */
+    smcr_tcp_begun_t **begun; /* place in `conn` of the message of this direction that is not
+                                 complete; it has NULL if there is none */
     bool declined;            /* the last CLC message of the segment is a Decline */
-    smcr_arrival_span_t span; /* empty range of sequence numbers, at the first byte that is not
-                                 learned yet */
+    smcr_arrival_span_t span; /* sequence numbers of the message that is learned; before and after a
+                                 message, an empty range at the first byte that is not learned */
     smcr_arrival_t arrival;   /* argument of the functions that learn; `arrival.span` points to
                                  `span` of this struct, and is NULL if `tcp` is NULL */
 } clc_segment_t;
@@ -244,7 +243,8 @@ keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
 }
 
 /* Returns `begun`, the incomplete message of an earlier segment, if this segment does not continue
- * the message. NULL: `begun` is NULL, or TCP has reassembled the message with this segment. */
+ * the message. NULL: `begun` is NULL, or TCP has reassembled the message with this segment, or
+ * `tcp` is NULL. */
 static smcr_tcp_begun_t *
 still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *tcp)
 {
@@ -617,8 +617,8 @@ smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_
                                            .length = (uint32_t)length});
 }
 
-/* Called in every pass; a frame has such a record only if it has the first bytes of one direction
- * (SMCR_PACKET_DATA). */
+/* A frame has a record SMCR_PACKET_DATA only if it has the first bytes of the application in one
+ * direction. */
 void
 smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {

@@ -105,7 +105,8 @@ check_tcp(const checked_t *segment)
 }
 
 /* Checks and counts the checksums of the segment. The addresses of a packet with a wrong IP header
- * may be wrong, so the IP headers of all senders are judged together. */
+ * may be wrong, so the IP headers of all senders are judged together, and its TCP checksum is not
+ * counted. */
 static bool
 check_segment(packet_info *pinfo, smcr_tcp_carried_t carried)
 {
@@ -139,8 +140,8 @@ smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried)
     return is_damaged;
 }
 
-/* Whether the checksum is wrong, and this may mean damage: no earlier checksum shows that of the
- * first segment of a server, its SYN-ACK. */
+/* Whether the checksum is wrong, and no earlier checksums of the sender show that wrong ones mean
+ * nothing. The sender may be new, as a server is that sends its SYN-ACK. */
 static bool
 may_mean_damage(const smcr_sender_t *sender, smcr_host_checksum_t found)
 {

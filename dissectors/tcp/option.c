@@ -38,7 +38,8 @@ smcr_tcp_option_is_ours(tvbuff_t *tvb)
 
 /* ---- SYN and SYN-ACK with the option ---- */
 
-/* Returns which of the two the segment is. */
+/* Returns SMCR_TCP_SYNACK if the flag ACK is set, otherwise SMCR_TCP_SYN. `syn`: a SYN or
+ * SYN-ACK. */
 static smcr_tcp_carried_t
 carried_by(const struct tcpheader *syn)
 {
@@ -156,9 +157,9 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 /* ---- SYN-ACK without the option ----
  *
  * With a SYN-ACK without the SMC-R option, the server refuses SMC-R, and both sides go on with TCP
- * (RFC 7609 3.5.1.1). Wireshark calls no dissector for a missing option. But a SYN-ACK has the
- * option "maximum segment size", whose dissector is wrapped. The wrapper searches the other options
- * of the header. */
+ * (RFC 7609 3.5.1.1). Wireshark calls no dissector for a missing option. But a SYN-ACK nearly
+ * always has the option "maximum segment size", whose dissector is wrapped. The wrapper searches
+ * the other options of the header. */
 
 /* Whether the option at `offset` is the SMC-R option. Also true if the ExID of an experimental
  * option was not captured, so that the option may be the SMC-R option. */
@@ -212,7 +213,7 @@ learn_answer(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp, smc
         learn_syn(pinfo, conn, tcp, false);
 }
 
-/* Every SYN and SYN-ACK has this option, so its dissector sees each of them. */
+/* A SYN or SYN-ACK nearly always has this option, so its dissector sees them. */
 void
 smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
 {
@@ -225,8 +226,7 @@ smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcphea
         smcr_tcp_learn_damaged_syn(pinfo, tcp);
 }
 
-/* Called by the wrapper of the MSS option, since there is no SMC-R option at which the fallback
- * could be shown. */
+/* There is no SMC-R option at which the fallback could be shown. */
 void
 smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree)
 {

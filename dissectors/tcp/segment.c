@@ -23,7 +23,7 @@ typedef struct {
     proto_tree *tree;
     smcr_conn_t *conn;       /* connection of the segment */
     bool from_server;        /* the server has sent the segment */
-    uint8_t flags;           /* flags of the TCP header */
+    uint8_t flags;           /* flags of the TCP header; 0: the segment is damaged */
     smcr_tcp_begun_t *begun; /* CLC message that is not complete, whose first bytes end in this
                                 segment; NULL: none */
 } shown_segment_t;
@@ -113,10 +113,10 @@ show_begun(const shown_segment_t *segment)
 
 /* The parts that this file shows at a segment. */
 typedef struct {
-    bool conn;  /* the connection is shown, because a filter, a column or the tree needs its
+    bool conn;  /* the connection is to be shown: a filter, a column or the tree asks for its
                    fields */
-    bool begun; /* a CLC message that may never become complete is shown */
-    bool data;  /* the events of the application's first bytes are shown */
+    bool begun; /* the segment may have to show a CLC message that never becomes complete */
+    bool data;  /* the events of the application's first bytes are to be shown */
 } parts_t;
 
 /* Whether a filter, a column or the tree asks for the connection of a segment. */

@@ -24,9 +24,9 @@ smcr_tcp_header_length(tvbuff_t *tvb)
  * in EBCDIC (RFC 7609 A.1). `tvb` begins with the kind of the option. */
 bool smcr_tcp_option_is_ours(tvbuff_t *tvb);
 
-/* First pass: learns the SMC-R option of a SYN or SYN-ACK. From this frame on, the CLC dissector
- * gets the payloads of the TCP conversation. In any other segment the option changes nothing.
- * `tcp`: header of the segment; NULL: not known, and nothing is learned. */
+/* First pass: learns the SMC-R option of a SYN or SYN-ACK, after which the CLC dissector gets the
+ * payloads of the TCP conversation. In any other segment the option changes nothing. `tcp`: header
+ * of the segment; NULL: not known, and nothing is learned. */
 void smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
 
 /* Shows the SMC-R option `tvb`, and adds expert items if it breaks RFC 7609 3.1 or 3.5.1.1. `tcp`:
@@ -34,11 +34,10 @@ void smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
 void smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const struct tcpheader *tcp);
 
-/* First pass: learns a fallback. If the segment is a SYN-ACK without the SMC-R option, and the SYN
- * had the option, the connection stays on TCP. Of a SYN that may be damaged, learns that it may
- * have had the SMC-R option. The dissector of the option "maximum segment size" calls this
- * function, because every SYN and SYN-ACK has that option. `tvb`: that option. `tcp`: header of the
- * segment. */
+/* First pass: learns from a SYN-ACK without the SMC-R option that the connection stays on TCP, if
+ * its SYN had the option. Of a SYN or SYN-ACK that may be damaged, learns that it may have had the
+ * SMC-R option. `tvb`: the option "maximum segment size", which SYN and SYN-ACK have. `tcp`: header
+ * of the segment. */
 void smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp);
 
 /* Shows the fallback at the SYN-ACK whose missing SMC-R option has caused it. */
@@ -58,16 +57,15 @@ bool smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo);
  * length count as right if they were not captured. */
 bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
 
-/* Whether CLC of this direction has ended in an earlier frame, so that this frame has no CLC. The
- * earlier frame had a Decline, or the first bytes of the application. `conn`: the connection of the
- * frame; NULL: none is known, and CLC has not ended. */
+/* Whether CLC of this direction has ended in an earlier frame, so that this frame has no CLC.
+ * `conn`: the connection of the frame; NULL: none is known, and CLC has not ended. */
 bool smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn);
 
 /* First pass: learns the CLC messages of a segment, and the first bytes of the application. `conn`:
  * the connection of the segment; NULL: not known. `tcp`: sequence number and state of the segment,
- * from TCP's dissector; NULL: not known. Returns `conn`. If `conn` is NULL because the TCP
- * handshake was not captured, a CLC message makes the connection, which is returned. Returns NULL
- * if there is no connection and no message makes one. */
+ * from TCP's dissector; NULL: not known. Returns the connection: `conn`, or one that a CLC message
+ * of the segment has made because the TCP handshake was not captured; NULL: there is none, or the
+ * segment is a copy behind NAT. */
 smcr_conn_t *smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
                                 const struct tcpinfo *tcp);
 
@@ -81,14 +79,14 @@ int smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
 void smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
                            const struct tcpinfo *tcp);
 
-/* Shows the connection of a TCP segment with application data. If the connection has fallen back to
- * TCP in this frame or before, also shows the reason: as a visible item in the frame that caused
- * the fallback, as hidden fields in later frames. */
+/* If the connection has fallen back to TCP in this frame or before, shows the connection and the
+ * reason at a TCP segment with application data. All of it is hidden, but for the reason in the
+ * frame that caused the fallback without a Decline. */
 void smcr_tcp_show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                             const smcr_conn_t *conn);
 
-/* Shows which rules of RFC 7609 the first bytes of the application break, if this frame has these
- * bytes. */
+/* If this frame has the first bytes of the application, shows the connection and which rules of RFC
+ * 7609 the bytes break, and reports the frame to the listeners of the tap. */
 void smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_conn_t *conn);
 
@@ -97,14 +95,13 @@ void smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 int smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
                           void *data);
 
-/* Dissects a segment as if the plugin did not exist. Called while the bypass
- * (smcr_handshake_set_bypass()) is set to `conversation`. Returns the number of bytes dissected, as
- * smcr_tcp_dissect_rest() does. */
+/* Dissects a segment as if the plugin did not exist. The bypass (smcr_handshake_set_bypass()) is
+ * set to `conversation`. Returns the number of bytes dissected, as smcr_tcp_dissect_rest() does. */
 int smcr_tcp_dissect_bypassed(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
                               proto_tree *tree, void *data);
 
-/* Called once, after all protocols have registered. `clc`: the CLC dissector, which gets the
- * payloads of SMC-R's TCP conversations. */
+/* Prepares this module, after all protocols have registered. `clc`: the CLC dissector, which gets
+ * the payloads of SMC-R's TCP conversations. */
 void smcr_tcp_clc_handoff(dissector_handle_t clc);
 
 /* Passes `tvb`, the payload of a TCP segment, to the CLC dissector, as TCP's dissector would.
@@ -119,14 +116,14 @@ void smcr_tcp_note_offer(void);
 /* Returns how often that has been noted, in the whole run of Wireshark. */
 unsigned smcr_tcp_offers(void);
 
-/* Dissects the CLC message at the beginning of a segment's payload, if TCP has withheld it because
- * its bytes were acknowledged in an earlier frame, and no frame before had a message of its type.
- * Later passes dissect the same messages as the first. Called after TCP's dissector. `tvb` begins
- * with the TCP header. `before`: value of smcr_tcp_offers() before TCP's dissector was called. */
+/* Dissects the CLC message at the beginning of a segment's payload, if TCP has not passed it to the
+ * CLC dissector, and no frame before had a message of its type. Later passes dissect the same
+ * messages as the first. Called after TCP's dissector. `tvb` begins with the TCP header. `before`:
+ * value of smcr_tcp_offers() before TCP's dissector was called. */
 void smcr_tcp_dissect_withheld(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                                unsigned before);
 
-/* Called once, after all protocols have registered. `handle`: the CLC dissector. */
+/* Prepares this module, after all protocols have registered. `handle`: the CLC dissector. */
 void smcr_tcp_withheld_handoff(dissector_handle_t handle);
 
 
@@ -148,8 +145,8 @@ typedef enum {
 } smcr_tcp_carried_t;
 
 /* Whether the segment is damaged: the checksum of TCP or the header checksum of IPv4 is wrong, and
- * those of its sender are right otherwise. The first pass checks and counts the checksums. False
- * for a segment that another packet quotes. */
+ * wrong ones of its sender mean damage. The first pass checks and counts the checksums. A segment
+ * that another packet quotes is not checked. */
 bool smcr_tcp_is_damaged(packet_info *pinfo, smcr_tcp_carried_t carried);
 
 /* First pass: whether a checksum of the segment is wrong, unless wrong ones of its sender mean
@@ -168,9 +165,9 @@ void smcr_tcp_learn_right_syn(packet_info *pinfo, const struct tcpheader *tcp);
 void smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp);
 
 /* Checks a segment with FIN or RST in the first pass: a damaged one may not end the connection.
- * Shows that the segment is damaged, if no other function has. Returns whether the segment is
- * damaged. `tvb` begins with the TCP header; `flags`: those of the header. Called after TCP's
- * dissector. */
+ * Shows that a segment is damaged, if no other function does. Returns whether the segment is
+ * damaged, with or without FIN and RST. `tvb` begins with the TCP header; `flags`: those of the
+ * header. Called after TCP's dissector. */
 bool smcr_tcp_take_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, uint8_t flags);
 
 /* If the segment has a CLC message that has not come, and TCP's dissector has not passed it to the
@@ -193,8 +190,7 @@ int smcr_tcp_show_damaged(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, s
 typedef struct smcr_tcp_begun {
     const uint8_t *bytes; /* first bytes of the message, in file scope */
     unsigned length;      /* number of bytes in `bytes` */
-    unsigned least_length; /* lower bound of the length of the message in bytes; if TCP has
-                              delivered the header, the length in the header */
+    unsigned least_length; /* lower bound of the length of the whole message in bytes */
     bool continues;       /* a later frame has the next bytes of the message, and TCP has delivered
                              them */
     uint32_t next_seq;    /* TCP sequence number of the first byte after `bytes`; 0: not known */
@@ -207,13 +203,13 @@ typedef struct smcr_tcp_begun {
  * behind NAT. `tvb` begins with the TCP header. Called after TCP's dissector. */
 void smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo);
 
-/* First pass: does the same for the segment that has the TCP option `option`, of which this buffer
- * has the bytes. It is for the segment that is the first sign of SMC in the file: TCP's dissector
- * is wrapped from the next segment on. */
+/* First pass: does the same for the segment that has the TCP option in the buffer `option`. The
+ * first sign of SMC in the file needs this function, since TCP's dissector is wrapped from the next
+ * segment on. */
 void smcr_tcp_take_point_of_option(tvbuff_t *option, packet_info *pinfo);
 
-/* Shows the connection of a TCP segment if no other dissector has shown the connection, and a CLC
- * message in the segment that never becomes complete. Reports the segment to the listeners of the
- * tap. `tvb` begins with the TCP header. `annotated`: value of smcr_annotate_conns_shown() before
- * TCP's dissector was called for the segment. */
+/* Shows the connection of a TCP segment if a filter, a column or the tree asks for it and no other
+ * dissector has shown it; and a CLC message in the segment that never becomes complete. Reports the
+ * segment to the listeners of the tap. `tvb` begins with the TCP header. `annotated`: value of
+ * smcr_annotate_conns_shown() before TCP's dissector was called for the segment. */
 void smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated);

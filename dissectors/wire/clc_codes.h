@@ -98,9 +98,9 @@
 
 #define SMCR_CLC_DECLINE_CLASS 0xffff0000 /* mask of the upper half of a diagnosis, its class */
 
-/* Diagnoses in a Decline. RFC 7609 does not define them; the list has the codes in smc_clc.h of all
- * kernels. A code whose lower half is 0 is the name of a class. If a diagnosis is not in the list,
- * its class may be there. */
+/* Diagnoses in a Decline. RFC 7609 does not define them; the list has codes of smc_clc.h in older
+ * and newer kernels and in ANCK. A code whose lower half is 0 is the name of a class. If a
+ * diagnosis is not in the list, its class may be there. */
 #define SMCR_CLC_DECLINE_CODES_OF_INT(V) \
     V(SMCR_CLC_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
     V(SMCR_CLC_DECLINE_TIMEOUT, 0x02000000, "timeout") \

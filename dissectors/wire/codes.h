@@ -1,7 +1,7 @@
 /* Macros for the lists of codes, and codes, sizes and limits that CLC, LLC and CDC messages share
  * (RFC 7609 A.2, A.3); also units of time. A list of codes is an X macro whose rows are V(name,
- * value, text). Each list makes both an enum and the texts that Wireshark shows (fields.c), so that
- * both have the same entries.
+ * value, text). From a list come an enum and texts for the user, so that both have the same
+ * entries.
  *
  * Comments at the lists name the source of the codes: "A.2.3" is a section of RFC 7609, "smc_clc.h"
  * is a header of Linux, net/smc.
@@ -71,9 +71,10 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
                                   for management */
 #define SMCR_WIRE_RMB_INDEX_MAX 255 /* highest number of an RMB element; numbers begin with 1 */
 #define SMCR_WIRE_PAGE_MASK 0xfffU /* mask of the address bits that are zero in the address of an
-                                      RMB: RMBs begin at a multiple of the page size */
+                                      RMB: RMBs begin at a multiple of the page size, which is 4 KiB
+                                      or more */
 
-/* Units of time. The plugin keeps all times in nanoseconds. */
+/* Units of time, in nanoseconds. */
 #define SMCR_TIME_MICROSECOND UINT64_C(1000)
 #define SMCR_TIME_MILLISECOND UINT64_C(1000000)
 #define SMCR_TIME_SECOND UINT64_C(1000000000)
@@ -81,8 +82,8 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
  * time between them is less than this. */
 #define SMCR_TIME_DISORDER UINT64_C(100000000)
 
-/* Masks of the byte of a CLC message that has two codes: the size of the RMB element, and the MTU
- * (A.2.3) */
+/* Masks of a byte with the code of the size of the RMB element, or of the MTU, or with both (A.2.3,
+ * A.3.2) */
 #define SMCR_MASK_BUFFER_SIZE 0xf0
 #define SMCR_MASK_MTU 0x0f
 

@@ -28,16 +28,17 @@
 
 /* Offsets in the first four bytes of an LLC message */
 #define SMCR_LLC_LENGTH_AT 1
-#define SMCR_LLC_REJECT_AT 2 /* offset of the reason in a rejecting ADD LINK response of version 1;
-                                in other messages this byte is reserved */
+#define SMCR_LLC_REJECT_AT 2 /* version 1: offset of the reason in a rejecting ADD LINK response; in
+                                other messages this byte is reserved. Version 2: second byte of the
+                                length */
 #define SMCR_LLC_FLAGS_AT 3
 
-#define SMCR_LLC_HEADER 4    /* length of the header: type, length, reserved byte, flags */
+#define SMCR_LLC_HEADER 4    /* length of the header, bytes: up to the flags */
 #define SMCR_LLC_LENGTH 44   /* length of every v1 message and of CDC messages (A.3, A.4) */
 #define SMCR_LLC_RKEYS_MAX 8 /* highest number of RKeys in a DELETE RKEY of version 1 (A.3.7) */
 #define SMCR_CDC_SMCD_LENGTH 32 /* length of a CDC message of SMC-D (net/smc/smc_cdc.h) */
-#define SMCR_CDC_FLAGS_END 26 /* CDC message: offset of the first byte after the flags; all bytes
-                                 from this offset on are reserved */
+#define SMCR_CDC_FLAGS_END 26 /* CDC message: offset of the first byte after the flags. The bytes
+                                 from there on are reserved; ANCK has credits in the first */
 
 /* Flags in byte 3 of an LLC message */
 #define SMCR_LLC_FLAG_RESPONSE 0x80
@@ -49,8 +50,8 @@
                                         DELETE RKEY: the answer is negative */
 #define SMCR_LLC_FLAG_RETRY 0x10     /* flag of a negative response to CONFIRM RKEY: the requester
                                         should repeat the request after the links have changed */
-#define SMCR_MASK_REJECT_REASON 0x0f /* reason of a rejected ADD LINK; version 1: bits of the
-                                        message's byte 2; version 2: bits of its flags */
+#define SMCR_MASK_REJECT_REASON 0x0f /* reason of a rejection; version 1: bits of the message's byte
+                                        2; version 2: bits of its flags */
 #define SMCR_MASK_NO_EYECATCHER 0x03 /* mask of the code enum smcr_llc_no_eyecatcher, in the flags
                                         of a CONFIRM LINK of Linux */
 
@@ -133,8 +134,8 @@ smcr_wire_llc_step(uint8_t asked, bool by_response)
     return by_response ? asked : asked | SMCR_LLC_STEP_REQUEST;
 }
 
-/* Returns the version of an LLC message whose first byte is `type`: 1 or 2; 0: not known, since the
- * type is an optional one. Only types 0x0x and 0x2x have a version. */
+/* Returns the version of an LLC message whose first byte is `type`: 1 or 2; 0: the type has a bit
+ * of SMCR_LLC_CLASS, as optional types and CDC have. */
 static inline uint8_t
 smcr_wire_llc_version(uint8_t type)
 {

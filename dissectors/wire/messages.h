@@ -1,6 +1,5 @@
 /* Structs of decoded messages. The decoders of message/ fill in the structs, and the state reads
- * them. Integers are in host order; addresses are bytes in wire order, or GIDs. A struct is valid
- * only as long as the packet with its message is being dissected.
+ * them. Integers are in host order; addresses are bytes in wire order, or GIDs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -49,23 +48,24 @@ typedef struct {
     uint8_t opcode;      /* enum smcr_ib_opcode */
     uint8_t pad;         /* bytes of padding after the payload, 0 to 3 */
     uint32_t psn;        /* packet sequence number, 24 bits */
-    int32_t ip_id;       /* identification of the IPv4 packet; negative: the packet has none */
-    uint16_t udp_port;   /* UDP source port; 0: the packet has none */
+    int32_t ip_id;       /* identification of the IPv4 packet; negative: none, or not known */
+    uint16_t udp_port;   /* UDP source port; 0: none, or not known */
     bool fecn;           /* forward congestion notification of the BTH */
     bool becn;           /* backward congestion notification of the BTH */
     bool asks_ack;       /* the BTH asks for an acknowledgement; false: it does not, or it is not
                             known */
-    bool has_src_qpn;    /* the packet has a DETH, as datagrams have */
+    bool has_src_qpn;    /* the packet has a DETH, as datagrams have, and it is captured */
     uint32_t src_qpn;    /* number of the queue pair that sends the packet, 24 bits; set with
                             `has_src_qpn` */
-    bool has_reth;       /* the packet has a RETH */
+    bool has_reth;       /* the packet has a RETH, and it is captured */
     uint64_t virtual_address; /* virtual address at the receiver; set with `has_reth` */
     uint32_t rkey;       /* key of the receiver's memory; set with `has_reth` */
     uint32_t dma_length; /* bytes of the whole request; set with `has_reth` */
-    bool has_immediate;  /* the packet has immediate data, or the RKey of SEND with invalidate */
+    bool has_immediate;  /* the packet has immediate data, or the RKey of SEND with invalidate, and
+                            they are captured */
     uint32_t immediate;  /* four bytes after the headers: the immediate data or the RKey; set with
                             `has_immediate` */
-    bool has_aeth;       /* the packet has an AETH */
+    bool has_aeth;       /* the packet has an AETH, and it is captured */
     uint8_t syndrome;    /* syndrome of the AETH: the kind (ACK, NAK or RNR NAK), with the credits
                             of an ACK, the code of a NAK or the timer of an RNR NAK; set with
                             `has_aeth` */
@@ -79,12 +79,12 @@ typedef struct {
     uint8_t ecn;         /* ECN codepoint of the IP header, enum smcr_wire_ecn; set with
                             `has_ecn` */
     smcr_ib_outer_t outer; /* VLANs and tunnels of the packet */
-    uint8_t icrc;        /* 0: the ICRC was not checked; otherwise 1 plus the value of
-                            smcr_ib_icrc_status_t */
+    uint8_t icrc;        /* 1 plus the value of smcr_ib_icrc_status_t; 0: the ICRC was not checked,
+                            or only to set `has_bad_icrc` */
     bool has_bad_icrc;   /* the ICRC is wrong, so the receiver discards the packet */
     uint32_t length;     /* length of the packet in bytes, from the first byte of the IP header, LRH
-                            or GRH */
-    int payload;         /* offset of the payload in the packet, bytes */
+                            or GRH; if none of them is known, of the BTH */
+    int payload;         /* offset of the payload in the buffer with the headers, bytes */
     int payload_length;  /* length of the payload in bytes, without padding and ICRC; 0: no
                             payload */
 } smcr_ib_headers_t;
@@ -113,19 +113,19 @@ typedef struct {
     uint32_t eyecatcher; /* SMCR_CLC_EYECATCHER_R or SMCR_CLC_EYECATCHER_D */
     uint8_t type;        /* enum smcr_clc_type */
     uint16_t length;     /* length of the message in bytes, according to its header */
-    uint8_t flags;       /* byte 7 of the message: the version; in a Proposal, the types of SMC that
-                            the client offers; in an Accept or Confirm, the first contact flag */
+    uint8_t flags;       /* byte 7 of the message: the version, and bits that depend on the type of
+                            the message (clc_codes.h) */
 } smcr_clc_header_t;
 
 /* A Proposal (A.2.2). Its SMCv2 extension is as in net/smc. */
 typedef struct {
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the client; zeros: the client does not
-                                                  offer SMC-Rv1 */
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the client */
     uint8_t gid[SMCR_GID_LENGTH];       /* GID of the client's device, SMC-Rv1 */
     uint8_t mac[SMCR_WIRE_MAC_LENGTH];  /* MAC address of the client's device, SMC-Rv1 */
-    uint16_t ip_area_offset;            /* offset of the IP area, bytes from the end of this
-                                           field */
-    uint16_t v2_offset;                 /* offset of the SMCv2 extension, bytes; 0: there is none */
+    uint16_t ip_area_offset;            /* offset of the IP area, bytes from the end of the field
+                                           with this offset */
+    uint16_t v2_offset;                 /* offset of the SMCv2 extension, bytes from the end of the
+                                           field with this offset; 0: there is none */
     bool has_ip_area;                   /* the members from `subnet` to `prefixes_kept` are known */
     uint8_t subnet[4];                  /* IPv4 subnet as on the wire: network address (Linux) or
                                            mask (RFC) */
@@ -144,8 +144,8 @@ typedef struct {
                                            the message */
     uint8_t v2_flags;                   /* byte of the SMCv2 extension with the release
                                            (SMCR_MASK_V2_RELEASE) and SMCR_CLC_FLAG_SEID */
-    uint16_t smcdv2_offset;             /* offset of the SMC-Dv2 extension, bytes; 0: there is
-                                           none */
+    uint16_t smcdv2_offset;             /* offset of the SMC-Dv2 extension, bytes from the end of
+                                           the field with this offset; 0: there is none */
     uint8_t roce_gid[SMCR_GID_LENGTH];  /* GID of the client's device, SMC-Rv2 */
     uint8_t max_conns;                  /* highest number of connections in a link group that the
                                            client allows; 0 before release 1 (SMCv2.1) */
@@ -153,7 +153,8 @@ typedef struct {
                                            allows; 0 before release 1 (SMCv2.1) */
     uint16_t features;                  /* bit mask of features; 0 before release 1 (SMCv2.1) */
     unsigned eids_kept;                 /* number of entries in `eid_list` */
-    /* EIDs of the message, padded. If the message has a system EID, it is the last entry. */
+    /* EIDs of the message, padded. The system EID of an SMC-Dv2 extension comes last, even if it is
+       zeros. */
     uint8_t eid_list[SMCR_CLC_COUNT_MAX + 1][SMCR_WIRE_EID_LENGTH];
 } smcr_clc_proposal_t;
 
@@ -207,23 +208,24 @@ typedef struct {
     unsigned expected_length; /* length in bytes that follows from the type and the counts of the
                                  message; a lower bound if `has_exact_length` is false */
     bool has_exact_length; /* `expected_length` is the exact number */
-    bool complete;     /* the whole message is captured, and its length and its trailer are right */
+    bool complete;     /* the whole message is captured, and its number of bytes and its trailer are
+                          right */
     bool malformed;    /* the whole message is captured, but its length, its trailer or a count is
                           wrong */
-    bool smcd;         /* the message is an Accept or Confirm of SMC-D; only `header` and `dmb_size`
-                          are set */
+    bool smcd;         /* the message is an Accept or Confirm of SMC-D; `u` is not set */
     uint32_t dmb_size; /* Accept, Confirm of SMC-D: size of the direct memory buffer (DMB) that the
-                          sender announces, bytes; 0: not captured */
+                          sender announces, bytes; 0: not captured, or another message */
     union {
         smcr_clc_proposal_t proposal;
         smcr_clc_accept_t accept; /* Accept and Confirm */
         smcr_clc_decline_t decline;
     } u;               /* the decoded message; `header.type` says which member is set */
-    bool usable;       /* Accept, Confirm: all members of smcr_clc_accept_t up to the RMB's address
-                          are captured; later members may be missing */
+    bool usable;       /* Accept, Confirm of SMC-R: all members of smcr_clc_accept_t up to the RMB's
+                          address are captured; later members may be missing */
     bool lacks_psn;    /* Accept, Confirm: the message ends before the PSN, or the PSN was not
                           captured */
-    bool lacks_diagnosis; /* Decline: the diagnosis was not captured */
+    bool lacks_diagnosis; /* Decline: snaplen has truncated the message before the end of the
+                             diagnosis */
 } smcr_clc_t;
 
 /* Whether the four bytes `value`, in network order, begin a CLC message. */
@@ -250,8 +252,8 @@ smcr_wire_clc_element_overflows(const smcr_clc_accept_t *accept)
     return accept->rmb_index && accept->va > UINT64_MAX - last;
 }
 
-/* Whether the message is an Accept or Confirm of SMC-R, and has its sender's queue pair, RMB and
- * token. */
+/* Whether the Accept or Confirm `clc` is of SMC-R, and its sender's queue pair, RMB and token are
+ * captured. */
 static inline bool
 smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 {
@@ -263,7 +265,8 @@ smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 /* An RToken: the RKey and the address with which a peer writes into an RMB over one link. */
 typedef struct {
     uint8_t link;      /* number of the link that the RToken is for */
-    uint32_t ref_rkey; /* in ADD LINK: key of the same RMB on the link that carries the message */
+    uint32_t ref_rkey; /* in ADD LINK and its continuation: key of the same RMB on the link that
+                          carries the message */
     uint32_t rkey;     /* key of the RMB on the link in `link` */
     uint64_t va;       /* virtual address of the RMB on the link in `link` */
 } smcr_rtoken_t;
@@ -280,12 +283,12 @@ typedef struct {
     uint8_t max_conns; /* highest number of connections in the link group; only in version 2 */
 } smcr_llc_confirm_link_t;
 
-/* ADD LINK (A.3.2). */
+/* ADD LINK (A.3.2). A response that rejects the link repeats the values of its request. */
 typedef struct {
     uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* MAC address of the sender's device for the new link */
     uint8_t gid[SMCR_GID_LENGTH];      /* GID of the sender's device for the new link */
     uint32_t qpn;          /* number of the sender's queue pair for the new link, 24 bits; 0: the
-                              sender is the client, which asks the server for a link */
+                              sender asks the peer for an ADD LINK, or expects a rejection */
     uint8_t link;          /* number of the new link */
     uint8_t mtu;           /* MTU code in the low nibble */
     uint32_t psn;          /* initial PSN of the sender, 24 bits */
@@ -312,8 +315,8 @@ typedef struct {
 
 /* CONFIRM RKEY (A.3.5) and CONFIRM RKEY CONTINUATION (A.3.6), which has only `other_links`. */
 typedef struct {
-    uint8_t other_links; /* number of RTokens for other links in this message and in its
-                            continuations, according to a field of the message */
+    uint8_t other_links; /* number of RTokens for other links in this message and in the
+                            continuations after it, according to a field of the message */
     uint32_t rkey;       /* key of the RMB on the link that carries the message */
     uint64_t va;         /* virtual address of the RMB on the link that carries the message */
 } smcr_llc_confirm_rkey_t;
@@ -329,13 +332,14 @@ typedef struct {
 typedef struct {
     uint8_t type;       /* enum smcr_llc_type */
     uint16_t length;    /* length of the message in bytes, according to its length field */
-    uint8_t flags;      /* byte 3 of the message: SMCR_LLC_FLAG_ bits */
+    uint8_t flags;      /* byte 3 of the message: SMCR_LLC_FLAG_ bits, and in some messages a
+                           code */
     bool little_endian; /* version 2: the length field has the right value only if read as
                            little-endian */
     bool big_endian;    /* version 2: the length field has the right value only if read as
                            big-endian */
-    bool complete;      /* the whole message was captured, but for reserved bytes at its end, and
-                           its length is right */
+    bool complete;      /* the whole message was captured, but for unused bytes at its end, and its
+                           length is right */
     bool lacks_response_flag; /* the state has found that the message is a response, although its
                                  response flag is not set */
     union {
@@ -359,7 +363,8 @@ typedef struct {
                               for version 1 and version 2 */
     unsigned rtoken_count; /* number of entries in `rtokens_in_message` */
     smcr_rtoken_t *rtokens_in_message; /* RTokens of the message; in DELETE RKEY, its RKeys, with
-                                          only `rkey` set; NULL: the message has none */
+                                          only `rkey` set. Lives as long as the packet. Without
+                                          entries it may be NULL */
 } smcr_llc_t;
 
 /* ---- CDC (RFC 7609 A.4, net/smc/smc_cdc.h) ---- */
@@ -370,7 +375,7 @@ typedef struct {
     uint32_t count; /* offset in the RMB element to which the cursor points, bytes */
 } smcr_cursor_t;
 
-/* A CDC message. */
+/* A CDC message. One of SMC-D has no length, sequence number and token: they are 0. */
 typedef struct {
     uint8_t length;     /* length of the message in bytes, according to its length field */
     uint16_t seq;       /* sequence number */
@@ -384,16 +389,18 @@ typedef struct {
     uint8_t credits;    /* ANCK: byte 26 of the message, further messages for which the sender has
                            space. Others: a reserved byte */
     bool lacks_credits; /* `credits` is not known: snaplen has truncated the message before it */
-    bool complete;      /* the whole message was captured */
-    bool is_immediate;  /* the message is the immediate data of an RDMA WRITE (immediate.h). Such a
-                           message has no sequence number, and the state has computed its cursors.
-                           The members after this one are set for such a message only */
-    bool is_next;       /* no message of the sender is missing right before this message */
-    bool lacks_prod;    /* the producer cursor is not known, and `prod` is the last known one */
-    bool lacks_cons;    /* the consumer cursor is not known, and `cons` is the last known one */
-    bool is_step_full;  /* the step in this message, or in the sender's previous message, has the
-                           highest value that it can have: the sender may have read more than this
-                           message reports, or this message may report only the rest */
+    bool complete;      /* the message was captured up to its flags; of SMC-R: and has the right
+                           length */
+    bool is_immediate;  /* the message is the immediate data of an RDMA WRITE (immediate.h): the
+                           data have no sequence number, and the state has computed the cursors */
+    bool is_next;       /* with `is_immediate`: certainly no message of the sender is missing right
+                           before this message */
+    bool lacks_prod;    /* the producer cursor is not known; `prod` is another value then */
+    bool lacks_cons;    /* the consumer cursor is not known; `cons` is another value then */
+    bool is_step_full;  /* with `is_immediate`: the step in this message, or in the sender's
+                           previous message, has the highest value that it can have: the sender may
+                           have read more than this message reports, or this message may report only
+                           the rest */
 } smcr_cdc_t;
 
 /* ---- what Linux reports over netlink ----
@@ -421,7 +428,7 @@ typedef struct {
     uint8_t state;                     /* enum smcr_told_state */
     uint8_t mode;                      /* enum smcr_told_mode */
     bool has_conn;                     /* the report has CONNINFO: the members from `token` to
-                                          `tx_cons` are known */
+                                          `tx_state` are known */
     bool has_lgr;                      /* the report has LGRINFO: the members from `is_server` to
                                           `device` are known */
     bool has_fallback;                 /* the report has FALLBACK: `reason` and `peer_reason` are
@@ -460,7 +467,8 @@ typedef struct {
     uint8_t release;                   /* release of SMC version 2; valid if `version` is not 0 */
     uint8_t os;                        /* code of the peer's operating system, enum
                                           smcr_clc_os_type; valid if `version` is not 0 */
-    uint8_t vlan;                      /* VLAN ID of the link group */
+    uint8_t vlan;                      /* lowest 8 bits of the VLAN ID of the link group; 0: no
+                                          VLAN, or not reported */
     uint32_t connections;              /* number of connections of the link group */
     char peer_host[SMCR_TOLD_TEXT_LENGTH]; /* name of the peer's host, without trailing spaces;
                                               empty: not reported */
@@ -482,7 +490,8 @@ typedef enum {
     SMCR_TOLD_SOCKET,
     SMCR_TOLD_LGR,
     SMCR_TOLD_LINK,
-    SMCR_TOLD_DONE, /* the dump ends, and the host has reported everything */
+    SMCR_TOLD_DONE, /* the dump ends without an error; in netlink.c also any message from which
+                       nothing is learned */
     SMCR_TOLD_CUT,  /* messages or bytes of the dump are missing in the capture; the dump may go
                        on */
 } smcr_told_kind_t;
@@ -491,7 +500,7 @@ typedef enum {
 typedef struct {
     smcr_told_kind_t kind; /* what the message reports */
     uint64_t dump; /* identifier of the dump that the message belongs to: sequence number and port
-                      of nlmsghdr */
+                      of nlmsghdr, combined with the interface */
     union {
         smcr_told_socket_t socket;
         smcr_told_lgr_t lgr;

@@ -196,8 +196,7 @@ enum smcr_cause {
 };
 
 /* What happened to a packet between two capture points, or after the last capture point (points/).
- * The plugin defines these codes. A packet that all capture points show unchanged has
- * SMCR_VERDICT_AT_ALL. */
+ * The plugin defines these codes. SMCR_VERDICT_AT_ALL: no verdict. */
 #define SMCR_VERDICTS(ROW) \
     ROW(SMCR_VERDICT_LOST, 1, "lost after this point, before the next") \
     ROW(SMCR_VERDICT_LOST_AFTER, 2, "lost or out of order after the last point") \

@@ -1,5 +1,6 @@
 /* Knows how a report describes capture points: an entry for each direction between two neighbouring
- * points of a path. Knows neither Wireshark nor how points are compared.
+ * points of a path. Knows neither Wireshark nor how points are compared. Called by the room that
+ * counts packets (report/collect/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
