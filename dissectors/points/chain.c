@@ -777,7 +777,6 @@ smcr_chain_first_of(const smcr_chain_t *chain, uint32_t flow)
     return smcr_sorted_first(chain->transmissions, chain->transmission_count, flow_of, flow);
 }
 
-/* Without a known source queue pair of `flow`, no flow is found. */
 uint32_t
 smcr_chain_answers_of(const smcr_chain_t *chain, uint32_t flow)
 {

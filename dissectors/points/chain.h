@@ -59,8 +59,8 @@ typedef struct {
     int64_t way[2][SMCR_POINTS_OF_PATH]; /* by way and position: usual time of a packet at the
                                             point minus its time at the point of position 0,
                                             nanoseconds */
-    uint64_t variation; /* by how much the delays of the chain differ, without the longest hundredth
-                           of them, nanoseconds */
+    uint64_t variation; /* how much the delays between neighbouring points differ, without the
+                           longest hundredth of them, added up over the chain, nanoseconds */
     smcr_transmission_t *transmissions;  /* in the order of flows, and of time within a flow */
     uint32_t transmission_count;         /* number of transmissions */
 } smcr_chain_t;

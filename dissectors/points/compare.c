@@ -207,9 +207,9 @@ smcr_compare_way(const smcr_compared_t *result, uint32_t number, bool is_back)
 }
 
 /* Whether the second point captures all that passes it, so that packets of the way that it does not
- * have were lost before it. If its capture had missed packets by chance, it would have missed
- * packets of the other way, too. If it has missed none of them, the probability of that by chance
- * is at most CHANCE_MOST. */
+ * have were lost before it. A capture that misses packets by chance misses packets of both ways. So
+ * the probability that it has missed packets of this way only, by chance, must be at most
+ * CHANCE_MOST. The caller knows that no packet of the other way is missing. */
 static bool
 captures_all(const smcr_judge_way_t *way)
 {

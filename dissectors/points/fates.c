@@ -55,7 +55,7 @@ passing_times(const smcr_chain_t *chain, uint32_t begin, uint32_t end, uint32_t 
 }
 
 /* Adds the transmissions of a flow to `events`: its responses if `responses` is true, else its
- * requests. */
+ * requests, as they pass the point at `position`. */
 static void
 add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool responses,
            uint32_t position)

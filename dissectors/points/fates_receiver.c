@@ -58,7 +58,8 @@ typedef struct {
                                a later acknowledgement that covers PSNs above `resent` */
     uint64_t last_retransmission; /* time of the last retransmission, as in smcr_fates_event_t; 0:
                                      none */
-    smcr_psn_t refused;     /* PSN of the last NAK that no step back has answered; 0: none */
+    smcr_psn_t refused;     /* PSN of the last NAK or RNR NAK that no step back has answered; 0:
+                               none */
     bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
     smcr_psn_t begun;       /* PSN with which the last step back began; 0: none */
     smcr_transmission_t *missing; /* the last transmission that got SMCR_FATE_PENDING; NULL: none */
@@ -100,7 +101,7 @@ kept_slot_of(const follower_t *receiver, smcr_psn_t psn)
 }
 
 /* Whether the receiver counts as having accepted a packet with the PSN. A later NAK may have
- * lowered the expected PSN again. */
+ * lowered the expected PSN. */
 static bool
 has_accepted(const follower_t *receiver, const smcr_fates_slot_t *slot)
 {
@@ -237,7 +238,7 @@ note_step(follower_t *receiver, smcr_psn_t psn, const smcr_fates_event_t *event)
 }
 
 /* Takes a request for a READ or atomic that the receiver has accepted before. An earlier such
- * request that has this PSN, and that the last point does not have, was lost if no response has
+ * request that takes this PSN, and that the last point does not have, was lost if no response has
  * come since. */
 static void
 take_fetch_again(follower_t *receiver, const smcr_fates_event_t *event, smcr_psn_t psn)

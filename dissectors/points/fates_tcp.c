@@ -567,7 +567,7 @@ settle_range(const flow_t *flow, const range_t *range)
 
 /* ---- acknowledgements without data ---- */
 
-/* Whether no other segment of the flow has the time stamp of `sent`, which has one. `stamps`: TSval
+/* Whether `sent` has a time stamp, and no other segment of the flow has the same. `stamps`: TSval
  * -> number of transmissions of the flow with it. */
 static bool
 has_own_stamp(GHashTable *stamps, const sent_part_t *sent)

@@ -115,8 +115,8 @@ smcr_points_is_copy(const smcr_points_t *points, uint32_t frame)
     return observed && observed->is_copy;
 }
 
-/* Whether the offset between the clocks at two positions of the chain is known: each clock between
- * them has a known offset from the clock before. */
+/* Whether the offset between the clocks at two positions of the chain is known: each clock after
+ * the lower position, up to the higher one, has a known offset from the clock before. */
 static bool
 is_offset_known(const smcr_chain_t *chain, uint32_t one, uint32_t other)
 {
@@ -127,7 +127,8 @@ is_offset_known(const smcr_chain_t *chain, uint32_t one, uint32_t other)
     return true;
 }
 
-/* Fills in the delay between two observations of one transmission, `before` and `here`. */
+/* Fills in the delay between two observations of one transmission, `before` and `here`, and whether
+ * it is known. */
 static void
 note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_observed_t *here,
            smcr_points_note_t *note)

@@ -581,7 +581,7 @@ note_shared(smcr_observed_path_t *path, const smcr_ib_headers_t *roce, const ali
 /* Whether the packet, which is equal to packets of other points, is certainly a copy: it has an
  * IPv4 identification; or other points had more packets equal to it than its own point, and it has
  * the hop limit of none of them. A packet with the hop limit of one of them may be a
- * retransmission, though a router lies between it and another one. */
+ * retransmission, even if a router lies between its point and another one. */
 static bool
 is_told_apart_from_all(const smcr_ib_headers_t *roce, const alike_t *alike, uint32_t point)
 {

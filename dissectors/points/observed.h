@@ -76,8 +76,9 @@ typedef struct {
     uint8_t gid[2][SMCR_GID_LENGTH]; /* the hosts, the lower GID first */
     uint32_t next;                   /* number of the next path between these addresses; 0: none */
     bool has_network[SMCR_POINTS_MOST]; /* `network` of the point is known */
-    smcr_ib_network_t network[SMCR_POINTS_MOST]; /* network in which each point shows the path */
-    uint8_t ways[SMCR_POINTS_MOST];  /* bit 0: the point has packets of way 0; bit 1: of way 1 */
+    smcr_ib_network_t network[SMCR_POINTS_MOST]; /* by point: the network in which it shows the
+                                                    path; set if `has_network` */
+    uint8_t ways[SMCR_POINTS_MOST];  /* by point: bit 0: it has packets of way 0; bit 1: of way 1 */
     bool is_known;                   /* one of its flows is analysed */
     uint8_t preferred;               /* index of the preferred point (observed.c); SMCR_POINTS_MOST:
                                         no packet so far */

@@ -82,7 +82,8 @@ is_plain_taken(const smcr_points_t *all, const smcr_points_tcp_segment_t *segmen
            smcr_observed_has_path(all->tcp, segment->gid[0], segment->gid[1]);
 }
 
-/* Returns the index of the segment's flow; FLOW_REFUSED: the segment's connection is not taken. */
+/* Returns the index of the segment's flow, which is added with the reverse flow if it is new;
+ * FLOW_REFUSED: the segment's connection is not taken. */
 static uint32_t
 flow_of(const smcr_points_t *all, const smcr_points_tcp_segment_t *segment)
 {

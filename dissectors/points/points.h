@@ -18,7 +18,8 @@
 typedef struct {
     uint32_t interface; /* number of the interface in the file */
     uint32_t device;    /* index of the host's network device, of which a Linux cooked capture
-                           (SLL2) has several on one interface; 0: the interface is one device */
+                           (SLL2) has several on one interface; 0: the interface counts as one
+                           device */
 } smcr_points_place_t;
 
 /* The capture points of one file. A transmission is one sending of a packet. RoCE packets at two
@@ -69,13 +70,13 @@ typedef struct {
     uint16_t window;  /* window as in the header, not scaled */
     uint8_t checksum; /* whether the checksum is right, SMCR_POINTS_CHECKSUM_... */
     uint8_t flags;    /* the lower 8 flags: SMCR_POINTS_TCP_... */
-    uint8_t traffic_class; /* traffic class of the IP header: DSCP and ECN */
-    uint8_t hop_limit; /* TTL or hop limit of the IP header */
+    uint8_t traffic_class; /* traffic class of the IP header: DSCP and ECN; 0 also if not known */
+    uint8_t hop_limit; /* TTL or hop limit of the IP header; 0: not known */
     bool has_timestamps; /* the segment has the option with the time stamps */
 } smcr_points_tcp_t;
 
-/* A TCP segment at a capture point. If addresses are translated on the way, addresses and ports are
- * those that the capture has shown first. */
+/* A TCP segment at a capture point. If the connection is known as the copy of another one behind
+ * NAT, addresses and ports are those of the other one. */
 typedef struct {
     smcr_when_t when;              /* frame and time of the segment */
     smcr_points_place_t place;     /* the capture point */

@@ -415,7 +415,8 @@ has_caused_fallback(const packet_info *pinfo, const smcr_conn_t *conn)
            conn->fallback.kind == SMCR_FALLBACK_DECLINED;
 }
 
-/* Shows that a Decline ends SMC-R. `below`: subtree of the Decline. */
+/* Shows that a Decline ends SMC-R, unless its conversation is a copy behind NAT. `below`: subtree
+ * of the Decline. */
 static void
 show_decline(packet_info *pinfo, proto_tree *below, const smcr_conn_t *conn)
 {

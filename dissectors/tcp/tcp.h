@@ -53,8 +53,9 @@ void smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree);
  * can deliver the other bytes with a later segment. */
 bool smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo);
 
-/* Whether the CLC header at the beginning of `tvb` has a known type and a possible length. Type or
- * length count as right if they were not captured. */
+/* Whether the CLC header at the beginning of `tvb` has a known type and a possible length, or the
+ * message has a trailer at a possible length. Type or length count as right if they were not
+ * captured. */
 bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
 
 /* Whether CLC of this direction has ended in an earlier frame, so that this frame has no CLC.

@@ -63,8 +63,7 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 #define SMCR_WIRE_PREFIXES_MAX 8 /* not a length: highest number of IPv6 prefixes in a Proposal */
 #define SMCR_WIRE_EID_LENGTH 32
 #define SMCR_WIRE_HOST_NAME_LENGTH 32
-#define SMCR_WIRE_EYECATCHER_LENGTH 4 /* eyecatcher at the start of a CLC message or of an RMB
-                                         element */
+#define SMCR_WIRE_EYECATCHER_LENGTH 4 /* eyecatcher of a CLC message or of an RMB element */
 
 #define SMCR_WIRE_LINKS_MAX 8  /* highest number of links in a link group (A.3.5) */
 #define SMCR_WIRE_QPN_MIN 2    /* lowest queue pair number of a link; InfiniBand reserves 0 and 1

@@ -210,8 +210,8 @@ typedef struct {
     bool has_exact_length; /* `expected_length` is the exact number */
     bool complete;     /* the whole message is captured, and its number of bytes and its trailer are
                           right */
-    bool malformed;    /* the whole message is captured, but its length, its trailer or a count is
-                          wrong */
+    bool malformed;    /* the whole message is captured, but its length, its trailer, a count or an
+                          offset is wrong */
     bool smcd;         /* the message is an Accept or Confirm of SMC-D; `u` is not set */
     uint32_t dmb_size; /* Accept, Confirm of SMC-D: size of the direct memory buffer (DMB) that the
                           sender announces, bytes; 0: not captured, or another message */

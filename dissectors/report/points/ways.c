@@ -13,9 +13,9 @@ seconds(int64_t nanoseconds)
     return (double)nanoseconds / (double)SMCR_TIME_SECOND;
 }
 
-/* Returns the name of a point. If both interfaces of the segment have one name, a number
- * distinguishes them. In a Linux cooked capture this is the index of the network device (field
- * sll.ifindex). */
+/* Returns the name of a point. If both points of the segment have the same interface name, the name
+ * gets the number of the interface. In a Linux cooked capture it always gets the index of the
+ * network device (field sll.ifindex). */
 static const char *
 point_name(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name,
            wmem_allocator_t *scope)
