@@ -832,7 +832,8 @@ smcr_points_take_damaged(smcr_points_t *points, const smcr_points_packet_t *pack
     uint32_t point = smcr_observed_point(points, &packet->place, packet->when.time);
     uint64_t ends = ends_of(packet->roce), identity = identity_of(packet->roce, ends);
     bool was_shown = is_damaged_copy(points, identity, point);
-    uint32_t flow = known_flow_of(points, packet->roce, ends, point);
+    uint32_t flow =
+        point < SMCR_POINTS_MOST ? known_flow_of(points, packet->roce, ends, point) : 0;
 
     if (has_unchecked_copy(points, identity, point))
         return smcr_points_take(points, packet);

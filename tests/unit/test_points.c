@@ -394,6 +394,9 @@ test_copies(void)
         for (unsigned k = 0; k < scene.count; k++)
             counted[scene.packets[k].place.interface] += !smcr_points_is_copy(scene.points, k + 1);
         g_assert_cmpuint(counted[0] + counted[1], ==, 2 * WARM);
+        smcr_points_packet_t unlisted = {{scene.count + 1, BEGIN}, {2, 0}, &scene.packets[0].roce};
+        if (i) /* interface 2 is no point */
+            g_assert_false(smcr_points_take_damaged(scene.points, &unlisted));
         if (i) /* the first packet may come before the preferred point has shown the path */
             g_assert_cmpuint(counted[lists[i - 1][0]], >=, 2 * WARM - 1);
         end(&scene);
