@@ -30,7 +30,7 @@ typedef struct {
 /* The offset of the second clock from the first clock, as a line over time. */
 typedef struct {
     uint64_t begin;  /* time of the earliest sample, nanoseconds since the epoch */
-    uint64_t end;    /* time of the last sample, nanoseconds since the epoch */
+    uint64_t end;    /* time of the latest sample, nanoseconds since the epoch */
     int64_t offset;  /* offset at `begin`, nanoseconds */
     double drift;    /* change of the offset, nanoseconds for each nanosecond */
     bool is_bounded; /* samples of both directions bound the line; if false, the members below are

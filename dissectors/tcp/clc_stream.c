@@ -111,7 +111,7 @@ length_without_header(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 }
 
 /* Returns the length of a message that has no trailer in `tvb`. The fields of the message show how
- * many bytes the message needs. `stated`: the length in the header. 0: bytes of the message are
+ * many bytes the message needs. `stated`: the length in the header. 0: bytes of the message may be
  * missing, and Wireshark's TCP can deliver them with a later segment. */
 static int
 length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)

@@ -51,14 +51,14 @@ count_checksum(const checked_t *segment, const smcr_sender_t *sender, smcr_host_
     return !is_right && smcr_senders_mean_damage(segment->state, sender);
 }
 
-/* The checksums of all senders at an interface, of one kind. */
+/* Returns the key of the checksums of one kind, of all senders at an interface. */
 static smcr_sender_t
 all_senders(uint32_t interface, smcr_sender_checksum_t checksum)
 {
     return (smcr_sender_t){.interface = interface, .checksum = checksum};
 }
 
-/* The checksums of TCP of the segment's sender, at an interface. */
+/* Returns the key of the TCP checksums of the segment's sender at an interface. */
 static smcr_sender_t
 sender_of(const packet_info *pinfo, uint32_t interface)
 {

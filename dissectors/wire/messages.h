@@ -26,7 +26,8 @@ typedef struct {
     uint32_t tunnel_id;  /* VNI of VXLAN or Geneve, 24 bits; key of GRE; 0: none */
     unsigned tunnel : 8; /* enum smcr_ib_tunnel: the innermost tunnel that the packet is in */
     unsigned outer_vlan : 12; /* ID of the VLAN tag before the last one (QinQ); 0: none */
-    unsigned vlan : 12;  /* ID of the last VLAN tag, within the tunnel; 0: none */
+    unsigned vlan : 12;  /* ID of the last VLAN tag, which is within the tunnel if there is one; 0:
+                            none */
 } smcr_ib_network_t;
 
 /* VLAN tags and tunnels in which a frame carries a packet. All zeros: none, or not known. */
@@ -69,7 +70,8 @@ typedef struct {
     uint8_t syndrome;    /* syndrome of the AETH: the kind (ACK, NAK or RNR NAK), with the credits
                             of an ACK, the code of a NAK or the timer of an RNR NAK; set with
                             `has_aeth` */
-    bool is_short;       /* the headers that the opcode has are longer than the packet */
+    bool is_short;       /* the packet is too short for the headers that its opcode has, the padding
+                            and the ICRC */
     bool was_fragmented; /* the packet came in IP fragments */
     uint8_t traffic_class; /* type of service or traffic class of the IP header; set with
                               `has_ecn` or `was_fragmented` */
