@@ -6,7 +6,7 @@
 
 #include "report/words/words.h"
 
-/* The order is that of the report, so `first` has the lowest index. */
+/* The connections are examined in the order of the report. */
 smcr_finding_alike_t
 smcr_finding_alike_gather(const smcr_finder_t *finder, smcr_finding_property_t *has_property)
 {

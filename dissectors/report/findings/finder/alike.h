@@ -23,23 +23,25 @@ typedef bool smcr_finding_property_t(const smcr_entry_connection_t *conn);
 /* Connections with the same trouble. */
 typedef struct {
     uint32_t count;                       /* number of connections */
-    const smcr_entry_connection_t *first; /* the connection with the lowest index; NULL: none */
+    const smcr_entry_connection_t *first; /* the first of the connections in the order of the
+                                             report; NULL: none */
     const char *streams;                  /* display filter of all these connections; NULL: too many
                                              connections for one filter */
-    wmem_array_t *frames;                 /* frames of these connections that show the trouble */
+    wmem_array_t *frames;                 /* frames for the finding (smcr_finder_facts_t.frames) */
 } smcr_finding_alike_t;
 
-/* Returns the connections that have a property. Their display filter selects tcp.stream if it is
- * known, so the filter also finds segments without SMC-R. */
+/* Returns the connections that have a property, with the first and the last frame of each. Their
+ * display filter selects tcp.stream if it is known, so the filter also finds segments without
+ * SMC-R. */
 smcr_finding_alike_t smcr_finding_alike_gather(const smcr_finder_t *finder,
                                                smcr_finding_property_t *has_property);
 
-/* Returns text about ICMP errors that quote packets of the group's first connection; "" if there
- * are none. */
+/* Returns text about ICMP errors that quote packets between the hosts of the group's first
+ * connection; "" if there are none. */
 const char *smcr_finding_alike_icmp_text(const smcr_finder_t *finder,
                                          const smcr_finding_alike_t *group);
 
-/* Returns the name of the group's first connection, and the number of the other connections. */
+/* Returns the name of the group's first connection and, if there are others, their number. */
 const char *smcr_finding_alike_text(const smcr_finder_t *finder, const smcr_finding_alike_t *group);
 
 /* Returns the display filter `what`, limited to the connections of the group. If the group has too
@@ -54,8 +56,9 @@ smcr_finding_is_refused(const smcr_entry_connection_t *conn)
     return SMCR_FINDING_CLOSE(RESET) && SMCR_FINDING_OUTCOME(NO_CONNECTION);
 }
 
-/* Whether the sides of a connection with this fallback may not agree whether SMC-R is in use: NOPs
- * stand in the place of an option, or no side is known to have begun the fallback. NULL: false. */
+/* Whether the sides of a connection that fell back without a Decline may not agree whether SMC-R is
+ * in use: NOPs stand in the place of an option, or no side is known to have begun the fallback.
+ * NULL: false. */
 static inline bool
 smcr_finding_are_at_odds(const smcr_entry_conn_fallback_t *fallback)
 {
@@ -63,10 +66,8 @@ smcr_finding_are_at_odds(const smcr_entry_conn_fallback_t *fallback)
            (fallback->syn_sign == SMCR_FIGURE_SIGN_NOPS || !fallback->by);
 }
 
-/* Whether the connection failed since its sides do not agree whether SMC-R is in use: a firewall
- * has removed an option, or the client sends data in place of CLC. The server's host waits for CLC,
- * and resets the connection; its program gets no data and sends none. The finding of the fallback
- * reports this reset, too. */
+/* Whether the connection failed since its sides do not agree whether SMC-R is in use: the server's
+ * host waits for CLC, gets none, and resets the connection; its program sends no data. */
 static inline bool
 smcr_finding_is_broken_by_option(const smcr_entry_connection_t *conn)
 {

@@ -1,4 +1,5 @@
-/* Decides by the counts of a flow and of its reverse flow which cause the trouble of the flow has.
+/* Decides by the counts of a flow and of other flows between its hosts which cause the trouble of
+ * the flow has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -88,9 +89,8 @@ only_sends(const smcr_entry_rdma_t *flow)
     return true;
 }
 
-/* Whether the link was announced in the capture before the flow's first packet, and never became
- * active. Returns false if `link` is NULL or its state is not known: the link may have been
- * active. */
+/* Whether the link was announced in the capture before the flow's first packet, and is known not to
+ * be active at the end of the capture. Returns false if `link` is NULL. */
 static bool
 never_became_active(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow)
 {
@@ -99,7 +99,6 @@ never_became_active(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow
     return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
 }
 
-/* A flow of a link that was active at any time is no dead end, even if the link is silent now. */
 bool
 smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -176,8 +175,8 @@ smcr_finding_flow_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow
 }
 
 /* The RoCE MTU, bytes, that adapters choose on an Ethernet link with the usual MTU of 1,500 bytes.
- * It is used if neither CLC nor RDMA-CM of the link is captured: a sender fills the packets of a
- * long request, so the missing packets were probably as large. */
+ * It is used if the MTU of the link is not known: a sender fills the packets of a long request, so
+ * the missing packets were probably as large. */
 #define USUAL_MTU 1024
 
 /* What the wire shows: a NAK asks for the request that is never acknowledged, so a later request of
@@ -252,9 +251,9 @@ smcr_finding_flow_failed_text(const smcr_finder_t *finder, const smcr_entry_conn
                               failed.frame);
 }
 
-/* Whether the late packets of the flow have come out of order, since few of them had PSNs before
- * the flow's first one. Of those it is not known for how long the packets after them had waited:
- * they may have been lost before the capture began, and retransmitted. */
+/* Whether the delay of most out-of-order packets is known, so that they did come out of order. The
+ * delay of a packet with a PSN before the flow's first one is not known: such a packet may have
+ * been lost before the capture began, and retransmitted. */
 static bool
 is_late_measured(const smcr_entry_flow_recovery_t *recovery)
 {

@@ -7,8 +7,8 @@
 #include "finder.h"
 
 /* Returns "; RoCE had failed before (frame 74)", if RoCE between the hosts of the connection had a
- * trouble that began before `frame` and lasts up to it: then the finding is a consequence.
- * Otherwise returns "". */
+ * trouble that began before `frame` and lasted at least up to `frame` or up to the end of the
+ * capture: then the finding is a consequence. Otherwise returns "". */
 const char *smcr_finding_flow_failed_text(const smcr_finder_t *finder,
                                           const smcr_entry_connection_t *conn, uint32_t frame);
 
@@ -25,9 +25,9 @@ const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);
 
 /* Returns the longest time in which requests of the flow were retransmitted and the peer sent
- * nothing. Returns NULL in three cases: 1. there is no such time, or the same packet was
- * retransmitted only once or twice in it; 2. the link group had ended before: the peer does not
- * have to answer then; 3. a display filter of the report may hide the answers. */
+ * nothing. Returns NULL in three cases: 1. there is no such time in which the same packet was
+ * retransmitted three times or more; 2. the link group had ended before: the peer does not have to
+ * answer then; 3. a display filter of the report may hide the answers. */
 const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *finder,
                                                            const smcr_entry_rdma_t *flow);
 
@@ -36,37 +36,40 @@ const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *
 bool smcr_finding_flow_has_wrong_icrc(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether wrong ICRCs explain the retransmissions of the flow: all ICRCs are checked, and a packet
- * of the flow or of its reverse flow has a wrong one. It damages a request, or the acknowledgement
- * of a request. */
+ * of the flow or of its reverse flow has a wrong one. So a request or an acknowledgement is
+ * damaged. */
 bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether SMC-R packets of the flow are retransmitted often (SMCR_FINDING_RETRANSMITTED_OFTEN) on a
- * link whose receiver never sends a packet. The link was announced in the capture, and never became
- * active. False under a display filter of the report, which may hide packets. */
+/* Whether the flow of SMC-R has only SENDs, is retransmitted often
+ * (SMCR_FINDING_RETRANSMITTED_OFTEN), and has no reverse flow. Its link was announced before its
+ * first packet, and is known not to be active at the end of the capture. False under a display
+ * filter of the report, which may hide packets. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether the flow retransmits a request that is never acknowledged, and that is larger than all
- * packets which arrive at the destination host: the path MTU may be too small for this request
- * (docs/report.md). A NAK has to ask for the request, so that later requests have arrived. False
- * under a display filter of the report, and if packets of the flow are damaged. */
+/* Whether the flow retransmits a request that is never acknowledged, and that is or probably is
+ * larger than all packets which arrive at the destination host: the path MTU may be too small for
+ * this request (docs/report.md). A NAK has to ask for the request, so that later requests have
+ * arrived. False under a display filter of the report, and if packets of the flow or of its reverse
+ * flow are damaged. */
 bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether the capture has other packets from the flow's receiver to its sender. */
+/* Whether the capture has RDMA packets from the destination address of the flow to its source
+ * address. */
 bool smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
- * the reverse flow, as far as senders are known. Returns false for a dead end
- * (smcr_finding_flow_is_dead_end()), which another finding reports, and under a display filter of
- * the report. */
+/* Whether the flow is retransmitted often (SMCR_FINDING_RETRANSMITTED_OFTEN), half of its packets
+ * or more are retransmissions, and no packet of the capture is or may be of the reverse flow.
+ * Returns false for a dead end (smcr_finding_flow_is_dead_end()), which another finding reports, if
+ * an address is not known, and under a display filter of the report. */
 bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Returns the length of the longest IP packet that any flow between the hosts of `flow`, in its
- * direction, has brought to the destination, bytes; 0: not known. */
+/* Returns the length of the longest IP packet with an acknowledged request that any flow with the
+ * addresses of `flow`, in its direction, has carried, bytes; 0: not known. */
 uint64_t smcr_finding_flow_longest_arrived(const smcr_finder_t *finder,
                                            const smcr_entry_rdma_t *flow);
 
 /* Returns the payload of the largest packets of the flow's link, bytes: the MTU that both hosts
- * have agreed on; 0: not known. */
+ * have agreed on; 0: not known, or the flow belongs to no link. */
 uint64_t smcr_finding_flow_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether packets of the flow came out of order, and the capture shows no other trouble of it: all

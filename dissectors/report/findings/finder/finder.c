@@ -1,4 +1,5 @@
-/* Adds findings to the list, with the frames that they rest on.
+/* Adds findings to the list with the frames that they rest on, and gives rules the notices and
+ * names that their sentences need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -42,8 +43,8 @@ smcr_finder_frames_of(const smcr_finder_t *finder, const smcr_when_t *frames, un
     return list;
 }
 
-/* Whether the display filter admits this value of a field: it has "field == value", or does not
- * name the field. `test`: "field == ". */
+/* Whether the display filter admits this value of a field: it has "field == value", or no "field ==
+ * " at all. `test`: "field == ". */
 static bool
 admits(const char *filter, const char *test, uint64_t value)
 {
@@ -136,7 +137,7 @@ frames_of(const smcr_finder_t *finder, const smcr_entry_finding_t *entry, wmem_a
 
 /* ---- adding findings ---- */
 
-/* Appends a finding to the list, and counts it by severity and rank. */
+/* Appends a finding to the list, and counts it. */
 static void
 add_found(smcr_finder_t *finder, smcr_finding_t found)
 {
@@ -214,8 +215,8 @@ smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_severity_t severity,
     va_end(arguments);
 }
 
-/* Whether the subject of an expert item is this connection. A connection of two halves has two
- * numbers. */
+/* Whether the subject of an expert item is this connection, which may have two numbers:
+ * `roce_stream` is the one of its RoCE packets, if that differs. */
 static bool
 is_about_connection(const smcr_figure_subject_t *subject, const smcr_entry_connection_t *conn)
 {
@@ -269,8 +270,8 @@ smcr_finder_undelivered(const smcr_finder_t *finder, const char *one, const char
     return wmem_strbuf_finalize(text);
 }
 
-/* Whether the expert items of `notice`, together with those that `sum` has so far, are of more than
- * one connection. */
+/* Whether `sum` has expert items of several connections, or the first item of `notice` is known to
+ * be of another connection than the first item of `sum`. */
 static bool
 has_other_conn(const smcr_figure_notice_t *sum, const smcr_figure_notice_t *notice)
 {
@@ -281,8 +282,7 @@ has_other_conn(const smcr_figure_notice_t *sum, const smcr_figure_notice_t *noti
     return sum->has_other_conns || (are_known && one->stream != other->stream);
 }
 
-/* Frame, text and side are those of the earliest notice. Count and last frame are those of all
- * notices. */
+/* `notice->last` is 0 if the notice has one frame only. */
 smcr_figure_notice_t
 smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
 {

@@ -7,20 +7,15 @@
 
 #include "report/figures/figures.h"
 
-/* Each finding has a severity and a rank.
- *
- * A rank stands for a kind of trouble. The ranks form classes (smcr_finding_class_t). Within a
- * class the ranks are in the order of causes: a trouble further down may be a consequence of a
- * trouble further up. findings.c sorts the findings by severity, class, cost and rank. */
 
-/* Maximum number of findings in a report. */
+/* Maximum number of findings that smcr_findings_find() adds to a report. */
 #define SMCR_FINDINGS_MOST 10
 
 /* Maximum number of connections whose filters are joined into one display filter. */
 #define SMCR_FINDING_FILTERS_MOST 8
 
-/* A peer counts as not answering only if the flow has retransmitted at least this number of packets
- * to the silent peer (docs/report.md). */
+/* A flow with at least this number of retransmitted packets is retransmitted often: an answer that
+ * is missing then is no chance (docs/report.md). */
 #define SMCR_FINDING_RETRANSMITTED_OFTEN 3
 
 /* Ranks of findings. A rank is named for the trouble that its findings report. The ranks form four
@@ -37,7 +32,8 @@ typedef enum {
     SMCR_FINDING_BY_LINK_LOST,      /* a link is lost, and its link group continues */
     SMCR_FINDING_BY_REFUSAL,        /* NAKs that end a queue pair */
     SMCR_FINDING_BY_SIZE,           /* packets above a certain size are lost: the path MTU */
-    SMCR_FINDING_BY_DEAD_PEER,      /* nothing comes back from a peer */
+    SMCR_FINDING_BY_DEAD_PEER,      /* nothing comes back from a peer, or ICMP errors report that
+                                       packets do not reach it */
     SMCR_FINDING_BY_GROUP_LOST,     /* a link group ends with open connections */
     SMCR_FINDING_BY_ABORT,          /* abnormal close of a connection */
     SMCR_FINDING_BY_RESET,          /* TCP reset of a connection over RDMA */
@@ -45,7 +41,8 @@ typedef enum {
                                        keeps open */
     SMCR_FINDING_BY_DEAD_AFTER,     /* a peer stops answering after connections were reset */
     SMCR_FINDING_BY_RETRIES,        /* a sender has used up its retries */
-    SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP: RoCE does not pass */
+    SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP since RoCE does not pass, or
+                                       it fails with the fallback */
     SMCR_FINDING_BY_NO_CONNECTION,  /* the TCP connection is refused, or gets no answer */
     SMCR_FINDING_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
     /* ---- lost time ---- */
@@ -53,13 +50,15 @@ typedef enum {
     SMCR_FINDING_FIRST_COST = SMCR_FINDING_BY_RNR,
     SMCR_FINDING_BY_RNR_RETRIES,    /* a sender has used up its retries after RNR NAKs */
     SMCR_FINDING_BY_PAST_SILENCE,   /* nothing came back from a peer for a time, and then it did */
-    SMCR_FINDING_BY_LOSS_AT_POINT,  /* where packets are lost, by two capture points */
+    SMCR_FINDING_BY_LOSS_AT_POINT,  /* packets are lost, damaged or reordered between two capture
+                                       points, or lost after them */
     SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
     SMCR_FINDING_BY_CM_REPEAT,      /* RDMA-CM retransmits messages */
     SMCR_FINDING_BY_LINK_FAILED,    /* a link never comes up */
     SMCR_FINDING_BY_BOTTLENECK,     /* packets marked CE, while writers wait for the path */
     SMCR_FINDING_BY_STANDSTILL,     /* flows stand still while a port pauses their class */
-    /* writers wait for space in the receive buffer, or clients for answers */
+    /* writers wait for space in the receive buffer, clients for answers, or readers for the
+     * announcement of data */
     SMCR_FINDING_BY_SLOW_READER,
     SMCR_FINDING_BY_TCP_WAIT,       /* a TCP connection waits long for retransmissions */
     SMCR_FINDING_BY_HASTY_ABORT,    /* abnormal close that leaves a small part of the data unread */
@@ -84,9 +83,12 @@ typedef enum {
     SMCR_FINDING_BY_TCP_RESET,      /* TCP reset of a connection that is not over RDMA */
     SMCR_FINDING_FIRST_REMARK = SMCR_FINDING_BY_TCP_RESET,
     SMCR_FINDING_BY_NO_OPTION,      /* one side does not offer SMC-R */
-    SMCR_FINDING_BY_NO_ROCE,        /* the RoCE packets of a connection are not captured */
+    SMCR_FINDING_BY_NO_ROCE,        /* the RoCE packets of a connection are not captured, or
+                                       something between the ends changes addresses or TCP
+                                       options */
     SMCR_FINDING_BY_UNSORTED,       /* frames with an earlier time than the frame before */
-    SMCR_FINDING_BY_LACK,           /* packets that are not captured */
+    SMCR_FINDING_BY_LACK,           /* packets that are not captured, or capture points that
+                                       contradict each other */
     SMCR_FINDING_BY_UNFINISHED,     /* handshakes whose end is not captured */
     SMCR_FINDING_BY_LATE_START,     /* connections that began before the capture */
     SMCR_FINDING_BY_NOTICE,         /* an expert item that no other finding explains */
@@ -124,13 +126,13 @@ smcr_finding_class(smcr_finding_rank_t rank)
 
 /* One finding in the list. */
 typedef struct {
-    smcr_entry_finding_t entry; /* the entry of the finding, as the report will have it */
+    smcr_entry_finding_t entry; /* One finding in the list. */
     smcr_finding_rank_t rank;   /* rank of the finding, which has its class */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
                                    or not known */
     uint32_t order;             /* number of findings that were made before this finding */
     wmem_array_t *frames;       /* numbers of the frames that the finding rests on; element
-                                   uint32_t; a number may occur twice */
+                                   uint32_t; a number may occur several times */
 } smcr_finding_t;
 
 /* The report that is examined, and the findings made so far. */
@@ -142,12 +144,10 @@ typedef struct {
     wmem_array_t *found;                 /* findings made so far; element smcr_finding_t, in the
                                             order in which the findings were made */
 
-    bool has_rank[SMCR_FINDING_RANKS];   /* index: rank. True if a finding of the rank was made, or
-                                            if another finding suppresses all findings of this
-                                            rank */
+    bool has_rank[SMCR_FINDING_RANKS];   /* index: rank. True: a finding explains the expert items
+                                            that findings of this rank explain */
 
-    /* Number of findings; index: severity, then rank. Once a severity and rank has
-     * SMCR_FINDINGS_MOST findings, a rule that can make many findings makes no more of them. */
+    /* Number of findings made so far; index: severity, then rank. */
     unsigned rank_count[SMCR_FIGURE_ERROR + 1][SMCR_FINDING_RANKS];
 
     wmem_map_t *agreed; /* server address -> EID on which the server has agreed, agreed_t of
@@ -156,8 +156,8 @@ typedef struct {
                                                of the flow. Use smcr_finding_flow_owner(). */
 } smcr_finder_t;
 
-/* Which frames of the notices in its filter a finding rests on: all frames, or only retransmissions
- * in long silences of a peer, or only the frames outside these silences. */
+/* Which frames of the notices in its filter a finding rests on: all frames, only retransmissions in
+ * long silences of a peer, or all frames but these. */
 typedef enum {
     SMCR_FINDER_ALL,
     SMCR_FINDER_IN_SILENCES,
@@ -166,18 +166,16 @@ typedef enum {
 
 /* The facts of a finding; its sentence is made separately. */
 typedef struct {
-    smcr_figure_finding_t kind; /* kind of the finding, which decides on its word, severity and rank
-                                   (finding_kinds.def) */
+    smcr_figure_finding_t kind; /* kind of the finding (finding_kinds.def) */
     uint64_t count;             /* number of packets, connections or other things in trouble; 0: no
                                    finding is made */
-    smcr_when_t when;           /* frame to look at: the first one that shows the trouble, or the
-                                   beginning of the longest wait; frame 0: not known */
+    smcr_when_t when;           /* frame to look at; frame 0: not known */
     const char *filter;         /* display filter of the frames that show the trouble; NULL: none */
     smcr_finding_rank_t rank;   /* rank of the finding; 0: the rank of its kind */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
                                    or not known */
-    wmem_array_t *frames;       /* frames that the finding rests on, beside those that `filter`
-                                   names; from smcr_finder_frames(); NULL: none */
+    wmem_array_t *frames;       /* further frames that the finding rests on, beside `when` and those
+                                   that `filter` names; from smcr_finder_frames(); NULL: none */
     smcr_finder_part_t part;    /* which frames of the notices that `filter` names */
 } smcr_finder_facts_t;
 
@@ -211,13 +209,13 @@ void smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_severity_t severity,
                         const smcr_finder_facts_t *facts, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
 
-/* Adds a finding whose entry is complete: it reports an expert item that no other finding explains.
- * The kind of the finding is the name of the expert item. */
+/* Adds a finding whose entry is complete, with the given rank. */
 void smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank,
                           smcr_entry_finding_t entry);
 
-/* Returns the sum of all notices with this filter, whichever side caused them. Frame, text, subject
- * and side are those of the earliest notice. Count 0: there is no such notice. */
+/* Returns all notices with this filter as one, whichever side caused them: `count`, `last` and
+ * `has_other_conns` are those of all, the other members those of the earliest notice. Count 0:
+ * there is no such notice. */
 smcr_figure_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
 
 /* Whether the two directions of RoCE have times of two clocks: packets come after their own
@@ -235,8 +233,8 @@ smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, cons
 const char *smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject);
 
 /* Returns text about ICMP errors that quote packets between the hosts `one` and `other`: "; ICMP
- * (frame 7): 10.0.0.9: RoCE host unreachable" for each kind of error; "" if there are none. A host
- * that is not known is NULL. */
+ * (frame 7): 10.0.0.9 reports RoCE host unreachable" for each notice of such errors; "" if there
+ * are none. A host that is not known is NULL. */
 const char *smcr_finder_undelivered(const smcr_finder_t *finder, const char *one,
                                     const char *other);
 
@@ -248,10 +246,10 @@ smcr_finder_is_filtered(const smcr_finder_t *finder)
     return finder->report->capture.filter != NULL;
 }
 
-/* Returns what the packets may be that a receiver did not take in, besides lost or out of order:
- * damaged, with the preference that shows this. Truncated frames do not have their ICRC, so the
- * preference does not help there. Returns "" if the ICRCs of all packets were checked. `begin`: the
- * words before "damaged", ", or " or " or ". */
+/* Returns `begin`, and "damaged (-o smcr.check_icrc:TRUE)": what a packet may also be that a
+ * receiver did not accept. The preference is left out if frames of the capture are truncated, since
+ * such a frame has no ICRC. Returns "" if the ICRCs of all packets were checked. `begin`: ", or "
+ * or " or ". */
 const char *smcr_finder_or_damaged(const smcr_finder_t *finder, const char *begin);
 
 /* Returns the display filter "one || other". `one` is the joined filter of `count` connections,

@@ -21,8 +21,7 @@ packets_once(const smcr_entry_rdma_t *flow)
     return packets - MIN(packets, copies);
 }
 
-/* `both`, `others` and `other_...` come from comparing each flow with the worst flow so far (`at`),
- * which later flows may replace. */
+/* Each flow is compared with the worst flow before it (`at`). */
 void
 smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_t *flow,
                          uint64_t count, uint64_t retransmitted)

@@ -25,7 +25,7 @@ typedef struct {
     const smcr_entry_rdma_t *at; /* the flow with the most packets in trouble; NULL: none */
     uint64_t most;               /* number of packets in trouble of the flow `at` */
     bool both;                   /* packets between the hosts of `at` are in trouble in both
-                                    directions */
+                                    directions; not used if `others` */
     bool others;                 /* packets between hosts other than those of `at` are in trouble,
                                     too */
     bool other_sources;          /* packets of several senders are in trouble */
@@ -47,8 +47,8 @@ smcr_finding_trouble_t smcr_finding_trouble_sum(const smcr_finder_t *finder,
                                                 smcr_finding_add_flow_t *add);
 
 /* Returns the hosts in trouble, as a part of a sentence: " from A to B", " between A and B", " from
- * several hosts to B", " from A to several hosts", " of several hosts, most from A to B"; "" if no
- * host is known. */
+ * several hosts to B", " from A to several hosts", " of several hosts, most from A to B"; "" if the
+ * hosts of `trouble->at` are not known. */
 const char *smcr_finding_trouble_hosts(const smcr_finder_t *finder,
                                        const smcr_finding_trouble_t *trouble);
 
@@ -56,8 +56,8 @@ const char *smcr_finding_trouble_hosts(const smcr_finder_t *finder,
  * one host sends them, or if the host is not known. */
 const char *smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *several);
 
-/* Returns "; worst RDMA message latency 1.2 s"; "" if no message took 10 ms or more, or
- * if times are not known (smcr_finder_has_two_clocks()). */
+/* Returns "; worst RDMA message latency 1.2 s"; "" if no message with a retransmitted packet is
+ * known to have taken 10 ms or more, or if times are not known (smcr_finder_has_two_clocks()). */
 const char *smcr_finding_trouble_slowest(const smcr_finder_t *finder,
                                          const smcr_finding_trouble_t *trouble);
 

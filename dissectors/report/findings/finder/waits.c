@@ -26,7 +26,6 @@ smcr_finding_wait_longest(const smcr_entry_connection_t *conn, bool to_server,
     return NULL;
 }
 
-/* Frames that are not known (0) are left out. */
 void
 smcr_finding_wait_add(wmem_array_t *frames, const smcr_entry_connection_t *conn, bool to_server,
                       smcr_figure_wait_t kind)
@@ -128,8 +127,8 @@ overlap_of(const smcr_entry_conn_wait_t *one, const smcr_entry_conn_wait_t *othe
 /* Whether the wait `own` explains the wait `outer`. The same host causes `outer` and suffers `own`.
  * `own` ends first, and covers half of `outer`: the host continued when its own wait was over. The
  * rest may be the setup of the connection on which the host waits, as in a proxy that connects for
- * each request. If the host waits for an answer, `own` must not begin before `outer`: the host sent
- * its request after it got one. An earlier request may be of another program of the host. */
+ * each request. If the host waits for an answer, `own` must not begin before `outer`: the host got
+ * a request before it sent its own. An earlier request may be of another program of the host. */
 static bool
 is_explained_by(const smcr_entry_conn_wait_t *outer, const smcr_entry_conn_wait_t *own)
 {
@@ -140,9 +139,9 @@ is_explained_by(const smcr_entry_conn_wait_t *outer, const smcr_entry_conn_wait_
            overlap_of(outer, own) * 2 >= outer->lasted_s;
 }
 
-/* Whether the wait is one in which the writer of this direction depends on its peer: for space, or
- * as a client for an answer. A server that waits for the next request depends on nobody, nor does
- * the client of a server that also writes unasked. */
+/* Whether the wait is one in which the writer depends on its peer: for space, or as a client for an
+ * answer. A server that waits for the next request depends on nobody, nor does the client of a
+ * server that also writes unasked. False for an answer if it is not known who is the client. */
 static bool
 depends_on_peer(const smcr_entry_connection_t *conn, const smcr_entry_conn_wait_t *wait)
 {
@@ -194,10 +193,11 @@ smcr_finding_wait_own_text(const smcr_finder_t *finder, const smcr_finding_own_w
 
 /* ---- a program that had stopped before an abort ---- */
 
-/* Returns how long one program of the connection had read nothing when the connection was aborted,
- * nanoseconds; 0: both read, no writer waited for space, the connection was not aborted, or the
- * longest stop of the program ended before. An entry has only the longest stop. `*wait` gets the
- * wait of the writer, which lasts until the abort at least. */
+/* Returns how long one program of the connection, the one that had stopped for longer, had read
+ * nothing when the connection was aborted, nanoseconds; 0: both read, no writer waited for space,
+ * the connection was not aborted, or the longest stop of the program ended before. An entry has
+ * only the longest stop. Unless the result is 0, `*wait` gets the wait of the writer, which lasts
+ * until the abort at least. */
 static uint64_t
 stopped_before_abort(const smcr_entry_connection_t *conn, const smcr_entry_conn_wait_t **wait)
 {
@@ -221,8 +221,8 @@ stopped_before_abort(const smcr_entry_connection_t *conn, const smcr_entry_conn_
     return longest;
 }
 
-/* If two connections waited equally long, the one with the higher index is named. The text is the
- * end of a sentence, so it begins with "; ". */
+/* If two connections waited equally long, the later one in the report is named. The text is the end
+ * of a sentence, so it begins with "; ". */
 const char *
 smcr_finding_wait_stop_text(const smcr_finder_t *finder)
 {

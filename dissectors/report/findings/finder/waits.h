@@ -33,7 +33,8 @@ uint64_t smcr_finding_wait_mean(const smcr_distribution_t *times);
 const smcr_entry_conn_wait_t *smcr_finding_wait_longest(const smcr_entry_connection_t *conn,
                                                         bool to_server, smcr_figure_wait_t kind);
 
-/* Appends beginning and end of the connection's longest waits of one kind to the list. */
+/* Appends beginning and end of the longest wait of one kind to the list: of the writer of one
+ * direction. A frame that is not known is left out. */
 void smcr_finding_wait_add(wmem_array_t *frames, const smcr_entry_connection_t *conn,
                            bool to_server, smcr_figure_wait_t kind);
 
@@ -47,7 +48,7 @@ const char *smcr_finding_wait_address(const smcr_finder_t *finder,
                                       const smcr_entry_connection_t *conn, bool is_server);
 
 /* Returns an end of the connection with its role: "server 10.0.0.2", or "the server" if the address
- * is not known. If it is not known who is the client: "10.0.0.2". */
+ * is not known. If it is not known who is the client: as smcr_words_end(). */
 const char *smcr_finding_wait_program(const smcr_finder_t *finder,
                                       const smcr_entry_connection_t *conn, bool is_server);
 
