@@ -13,14 +13,14 @@
 /* How JSON is written, and where to. */
 typedef struct {
     json_dumper dumper;      /* Wireshark's writer of JSON */
-    wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
-    bool is_line;            /* a line is written: members that are not known, lists without
-                                entries, and zeros that a reader assumes are left out */
+    wmem_allocator_t *scope; /* memory pool that owns texts while they are written; NULL: a table is
+                                written */
+    bool is_line;            /* a line is written, which leaves members out (line_members.h) */
     bool is_full;            /* the line has the members that only full lines have */
     const smcr_json_choice_t *choice; /* chooses the entries of lists; NULL: all */
     GHashTable *texts; /* texts of a table: text -> its index + 1; NULL: texts are written in
                           place */
-    GPtrArray *text_list; /* the same texts, by index; set with `texts` */
+    GPtrArray *text_list; /* the same texts, by index; NULL: no table is written */
 } writer_t;
 
 static void write_entry(writer_t *writer, const void *entry,
@@ -189,7 +189,7 @@ write_lasted(writer_t *writer, uint64_t begin, uint64_t end)
     write_short_decimal(writer, went_back ? begin - end : end - begin, went_back ? "-" : "", "");
 }
 
-/* Appends the counts of a histogram, without zeros before the first one and after the last one. */
+/* Appends the counts of a histogram, from the first to the last that is not 0. */
 static void
 append_buckets(wmem_strbuf_t *text, const smcr_histogram_t *histogram)
 {
@@ -244,8 +244,8 @@ in_square_units(double sum_of_squares, spread_form_t form)
     return sum_of_squares / ((double)form.unit * (double)form.unit);
 }
 
-/* Writes the counts of the buckets of a line's distribution of times: those that are not 0, by the
- * number of the bucket. */
+/* Writes the counts of the buckets of a line's distribution of times: the number of times that are
+ * 0, and the counts that are not 0, by the number of the bucket. */
 static void
 write_buckets(writer_t *writer, const smcr_distribution_t *distribution)
 {
@@ -282,10 +282,9 @@ write_shortest(writer_t *writer, double number)
     json_dumper_value_anyf(&writer->dumper, "%s", text);
 }
 
-/* Writes a distribution of a line, which has at least one value. If there is only one value, the
- * sum shows it, so smallest value, largest value and bucket are not written. Smallest and largest
- * value are also left out if they are not known. Quantiles are never written, since they follow
- * from the buckets. */
+/* Writes a distribution of a line, which has at least one value. If there is only one value, count
+ * and sum show it, so nothing else is written. Smallest and largest value are also left out if they
+ * are not known. Quantiles are never written, since they follow from the buckets. */
 static void
 write_line_spread(writer_t *writer, const smcr_distribution_t *spread, spread_form_t form)
 {
@@ -313,7 +312,7 @@ write_line_spread(writer_t *writer, const smcr_distribution_t *spread, spread_fo
 }
 
 /* Writes a distribution. Outside of lines it always has the same members, so that readers can rely
- * on them: `min` and `max` are null if it has no value. */
+ * on them: `min` and `max` are null if they are not known. */
 static void
 write_spread(writer_t *writer, const smcr_distribution_t *distribution, spread_form_t form)
 {
@@ -408,7 +407,7 @@ write_list(writer_t *writer, const smcr_figure_member_t *member, const smcr_figu
 }
 
 /* Writes the value of a member that is a single value: a number, a text, a word, a truth value, a
- * time or a ratio. */
+ * time or a ratio. The number of a frame is followed by its time as one more member. */
 static void
 write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -445,8 +444,8 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
     }
 }
 
-/* Writes the value of a member of any kind, except SUMMARY. Always writes exactly one value: a
- * name without a value would break the JSON. */
+/* Writes the value of a member of any kind, except SUMMARY. Always writes a value: a name without a
+ * value would break the JSON. */
 static void
 write_member(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -629,8 +628,8 @@ write_named(writer_t *writer, const smcr_figure_member_t *member, const void *en
 }
 
 /* Writes what a line has of an entry: its members in the order of entries.def, without those that
- * line_members.h leaves out. After them, writes the names of the members that are left out although
- * their values are not known: a reader would else assume their defaults, mostly 0. */
+ * line_members.h leaves out. After them, writes the names of members whose values are not known,
+ * and for which a reader would else assume a default, mostly 0. */
 static void
 write_line_members(writer_t *writer, const void *entry,
                    const smcr_figure_description_t *description)
@@ -680,8 +679,7 @@ write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t
     json_dumper_end_object(&writer->dumper);
 }
 
-/* Pretty-printed JSON is for people, so a report has line breaks; lines of JSON have a writer of
- * their own. The texts of the writer are freed here. */
+/* Pretty-printed JSON is for people, so a report has line breaks. */
 void
 smcr_json_write(FILE *file, const smcr_entry_report_t *report)
 {
@@ -740,8 +738,8 @@ is_time_of(const smcr_figure_member_t *member, const char *path)
            strcmp(path + stem, "time") == 0;
 }
 
-/* Returns the member of the entry that has the first name of `path`, which ends at a dot; NULL:
- * there is none. */
+/* Returns the member of the entry that the first name of `path` names, by its own name or by that
+ * of its time (is_time_of()). The name ends at a dot or with `path`. NULL: there is none. */
 static const smcr_figure_member_t *
 member_of(const smcr_figure_description_t *description, const char *path)
 {
@@ -768,7 +766,7 @@ write_one_of(writer_t *writer, const smcr_when_t *when, bool is_time)
 }
 
 /* Writes the value of a figure. `path`: names of members, separated by dots, from `entry` to the
- * figure. If an entry on this way does not exist, writes null. */
+ * figure. If an entry or a member on this way does not exist, writes null. */
 static void
 write_path(writer_t *writer, const void *entry, const smcr_figure_description_t *description,
            const char *path)

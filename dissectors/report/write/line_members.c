@@ -12,13 +12,14 @@
 #define UNKNOWN_TIME "unknown_s" /* name of the member with the time that may belong to any part of
                                     the entry's time */
 
-/* A member of an entry. */
+/* A member of an entry, or an entry as a whole (`offset` 0). */
 typedef struct {
     const smcr_figure_description_t *entry; /* kind of the entry; NULL: the list of members ends */
     size_t offset;    /* offset of the member in the entry, bytes */
     size_t companion; /* offset of the companion, bytes; used by `assumed` and `lasted` only. Of
                          `assumed`: if a line has the companion and not the member, a reader takes
-                         the member for 0 or false */
+                         the member for 0 or false. Of `lasted`: the time from which the line
+                         counts */
 } line_place_t;
 
 #define OF(entry) &smcr_entry_##entry##_description

@@ -15,8 +15,7 @@
  * the times of the frames only. */
 bool smcr_json_line_has_frames(const smcr_figure_description_t *description);
 
-/* Name of the time that a line has in the place of the time of an entry's last frame
- * (smcr_json_line_begin()). */
+/* Name of the time that a line has in the place of the time of a frame (smcr_json_line_begin()). */
 #define SMCR_JSON_LINE_LASTED "lasted_s"
 
 /* Returns the name of the member of an entry of the kind `description` in a line. */
@@ -36,6 +35,6 @@ const uint64_t *smcr_json_line_begin(const smcr_figure_member_t *member, const v
 bool smcr_json_line_leaves_out(const smcr_figure_member_t *member, const void *entry,
                                const smcr_figure_description_t *description, bool is_full);
 
-/* Whether the member is in the list SMCR_JSON_LINE_UNKNOWN of its entry. */
+/* Whether the member is in the list SMCR_JSON_LINE_UNKNOWN of the entry. */
 bool smcr_json_line_is_unknown(const smcr_figure_member_t *member, const void *entry,
                                const smcr_figure_description_t *description);

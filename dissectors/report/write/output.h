@@ -1,9 +1,7 @@
 /* Knows how a report is written as a page of text and as JSON. Does not know where figures come
- * from, and adds none. Called when tshark or the window shows a report, for each line of -z
- * smcr,lines, and for the JSON and the sentences of the page of HTML.
+ * from, and adds none.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -16,13 +14,13 @@
 
 /* Writes the page into `text`, in the place of what `text` had: at most 60 lines of 72 characters
  * of UTF-8, however large the capture is. Times are UTC, and nothing depends on the locale.
- * `has_filters`: each finding ends with the display filter of its frames. */
+ * `has_filters`: a finding ends with the display filter of its frames, if it has one. */
 void smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_filters);
 
 /* Parts of the page that are neither findings nor tables. PART(name) */
 #define SMCR_TEXT_PARTS(PART)                                                                      \
     PART(limits)     /* facts that limit the report */                                             \
-    PART(health)     /* that no fault was found */                                                 \
+    PART(health)     /* "no fault", or what was not analysed */                                    \
     PART(classes)    /* DSCPs and priorities of RDMA packets */                                    \
     PART(congestion) /* marks over time, and how CNPs come and help */                             \
     PART(tcp)        /* segments of TCP that show trouble */
@@ -34,9 +32,9 @@ typedef enum { SMCR_TEXT_PARTS(SMCR_TEXT_PART) SMCR_TEXT_PART_COUNT } smcr_text_
 /* Appends a part of the page to `text`, each of its sentences in one line. */
 void smcr_text_write_part(GString *text, const smcr_entry_report_t *report, smcr_text_part_t part);
 
-/* Returns the display filter of the frames that a finding rests on; NULL: it rests on no frame.
- * `number`: number of the finding. `is_marked`: Wireshark shows smcr.finding in these frames, under
- * this number. Without the field, the filter is the one of the finding's rule. `scope` owns the
+/* Returns the display filter of the frames that a finding rests on; NULL: it has none. `number`:
+ * number of the finding. `is_marked`: Wireshark shows smcr.finding in these frames, under this
+ * number. Without the field, the filter is the one of the finding's rule. `scope` owns the
  * filter. */
 const char *smcr_text_filter(wmem_allocator_t *scope, const smcr_entry_finding_t *finding,
                              uint32_t number, bool is_marked);
@@ -46,8 +44,8 @@ const char *smcr_text_filter(wmem_allocator_t *scope, const smcr_entry_finding_t
 void smcr_json_write(FILE *file, const smcr_entry_report_t *report);
 
 /* Appends a line (schema "smcr-lines/1", docs/lines.md) to `text`, with a newline at its end and
- * none before. The line leaves out members that are not known, empty lists, and values that a
- * reader assumes by the rules of docs/lines.md. Texts are made valid UTF-8. */
+ * none before. The line leaves out what its reader knows by the rules of docs/lines.md. Texts are
+ * made valid UTF-8. */
 void smcr_json_write_line(GString *text, const smcr_entry_line_t *line);
 
 /* Chooses entries of the report's lists, and of lists within entries. */

@@ -14,7 +14,7 @@
 
 /* ---- the capture ---- */
 
-/* Whether the page has a finding of truncated frames. */
+/* Whether the report has a finding of truncated frames. */
 static bool
 has_truncation_finding(const smcr_entry_report_t *report)
 {
@@ -24,8 +24,8 @@ has_truncation_finding(const smcr_entry_report_t *report)
     return false;
 }
 
-/* Writes facts that limit the report: a display filter, truncated frames, too many RDMA flows, a
- * capture that was read in a single pass. Truncated frames are left out if a finding reports
+/* Writes facts that limit the report: a display filter, truncated frames, too many RDMA flows, RDMA
+ * flows that were read in a single pass. Truncated frames are left out if a finding reports
  * them. */
 static void
 write_limits(const smcr_text_page_t *page)
@@ -67,8 +67,9 @@ write_capture(const smcr_text_page_t *page)
 
 /* ---- findings ---- */
 
-/* Returns the frame and its time since the earliest frame: "frame 4, 0.000123 s"; "" for frame 0.
- * Wireshark's column Time shows the same time, unless a later frame is the earliest one. */
+/* Returns the frame and its time since the earliest frame: "frame 4, 0.000123 s"; "frame 4" if the
+ * time is not known; "" for frame 0. Wireshark's column Time shows the same time, unless a later
+ * frame is the earliest one. */
 static const char *
 when_of(const smcr_text_page_t *page, const smcr_when_t *when)
 {
@@ -106,8 +107,8 @@ are_frames_marked(const smcr_entry_report_t *report)
     return !report->capture.filter;
 }
 
-/* Writes a finding: severity and sentence in the first lines, then frame, time and display filter.
- * These three are in one line if they fit into it. A finding without frames has no filter. The
+/* Writes a finding: severity and sentence in the first lines, then frame, time and, if
+ * `page->has_filters`, the display filter. These three are in one line if they fit into it. The
  * filter stands as an option of tshark; smcr.finding needs two passes. */
 static void
 write_finding(const smcr_text_page_t *page, uint32_t number, const smcr_entry_finding_t *finding)

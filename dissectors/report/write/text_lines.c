@@ -19,8 +19,9 @@ smcr_text_pad(GString *text, glong columns)
         g_string_append_c(text, ' ');
 }
 
-/* Returns how many bytes of the text fit into a line of `columns` characters, at least 1. The line
- * ends before a space. If the text has no space there, the line ends within a word. */
+/* Returns how many bytes of the text fit into a line of `columns` characters, at least 1. A text
+ * that does not fit is broken before a space; if it has no space there, it is broken within a word.
+ * `columns`: 1 at least. */
 static size_t
 that_fits(const char *text, glong columns)
 {

@@ -14,7 +14,7 @@ typedef struct {
     GString *text; /* the page, to which lines are appended */
     const smcr_entry_report_t *report; /* the report that is written */
     wmem_allocator_t *scope; /* memory pool that owns the texts of the page */
-    glong width;             /* width of the page, characters */
+    glong width;             /* width of the page, characters; G_MAXINT: no limit */
     unsigned most;           /* maximum number of rows of each table */
     bool is_marked;          /* smcr.finding selects the frames of the findings
                                 (are_frames_marked() in text.c) */
@@ -27,8 +27,8 @@ glong smcr_text_width(const char *text);
 /* Appends `columns` spaces to the text; none if `columns` is negative. */
 void smcr_text_pad(GString *text, glong columns);
 
-/* Writes a line: the mark, then the text. If the text does not fit into one line, it continues in
- * further lines, which are indented by `indent` columns. */
+/* Writes a line: the mark, then the text, which is not empty. If the text does not fit into one
+ * line, it continues in further lines, which are indented by `indent` columns. */
 void smcr_text_item(const smcr_text_page_t *page, const char *mark, glong indent, const char *text);
 
 /* Writes a line, indented by SMCR_TEXT_INDENT columns. `format` and the arguments after it are as

@@ -13,9 +13,10 @@
 /* A row that the page may show. */
 typedef struct {
     smcr_table_cell_t cells[ROWS_COLUMNS]; /* cells of the columns that the page shows */
-    char *texts[ROWS_COLUMNS]; /* texts of these cells; NULL: the cell has no text */
-    uint64_t weights[2]; /* rank of the row; index: 0 how much it has suffered, 1 how much it has
-                            carried (tables.h) */
+    char *texts[ROWS_COLUMNS]; /* texts of these cells; NULL: not known, or the column has no
+                                  texts */
+    uint64_t weights[2]; /* how much the row has suffered (index 0) and carried (index 1), as in
+                            tables.h */
     bool chosen; /* the page shows the row */
 } row_t;
 
@@ -58,7 +59,7 @@ choose(columns_t *table, unsigned weight, unsigned most)
 }
 
 /* Chooses the rows that the page shows. The rows that suffered most are chosen first, up to half of
- * the rows. The rows that carried most fill the other half. */
+ * the rows. The rows that carried most fill the rest. */
 static void
 choose_rows(columns_t *table)
 {
@@ -94,9 +95,9 @@ forget_rows(columns_t *table)
     table->chosen_count = 0;
 }
 
-/* Keeps a row of the table, with the cells of the columns that the page shows. Called for each row.
- * `context`: the columns_t. `busy`, `troubled`: how much the row has carried and suffered
- * (tables.h). The texts of `cells` are copied. */
+/* Keeps a row of the table, with the cells of the columns that the page shows. `context`: the
+ * columns_t. `busy`, `troubled`: how much the row has carried and suffered (tables.h). The texts of
+ * `cells` are copied. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
 {

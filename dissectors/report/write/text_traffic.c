@@ -159,7 +159,7 @@ share_text(const smcr_text_page_t *page, const smcr_entry_marked_share_t *share)
                               smcr_words_duration(page->scope, share->interval_s));
 }
 
-/* Appends the pace of CNPs. `pacing` NULL: there are no CNPs. */
+/* Appends the pace of CNPs; nothing if no time between two CNPs is known. `pacing` may be NULL. */
 static void
 append_pace(GString *text, const smcr_text_page_t *page, const smcr_entry_flow_pacing_t *pacing)
 {
@@ -173,7 +173,8 @@ append_pace(GString *text, const smcr_text_page_t *page, const smcr_entry_flow_p
                                                    smcr_distribution_quantile(pace, 500)));
 }
 
-/* Appends the rates before and after CNPs. `reaction` NULL: not known. */
+/* Appends the rates before and after CNPs; nothing if they are not known. `reaction` may be
+ * NULL. */
 static void
 append_reaction(GString *text, const smcr_text_page_t *page,
                 const smcr_entry_flow_reaction_t *reaction)
@@ -205,7 +206,7 @@ smcr_text_write_congestion(const smcr_text_page_t *page)
 /* ---- pauses of Ethernet ---- */
 
 /* Returns how long the class was paused: ", 101 ms"; without the speed of the link ", 65,535
- * quanta, ≤33.6 ms". "": no class was paused. */
+ * quanta, ≤33.6 ms"; "" if the frames name no class. */
 static const char *
 paused_text(const smcr_text_page_t *page, const smcr_entry_pause_t *pause)
 {

@@ -15,12 +15,13 @@ void smcr_text_write_translations(const smcr_text_page_t *page);
  * one. */
 void smcr_text_write_classes(const smcr_text_page_t *page);
 
-/* Writes a line about marks over time, the pace of CNPs, and the rates before and after them. */
+/* Writes a line about marks over time, the pace of CNPs, and the rates before and after them, as
+ * far as they are known. */
 void smcr_text_write_congestion(const smcr_text_page_t *page);
 
 /* Writes the ports that send PAUSE and PFC frames, and the classes that they pause. */
 void smcr_text_write_pauses(const smcr_text_page_t *page);
 
-/* Writes a line about TCP, if any segment was retransmitted, came twice, or has a mark of
+/* Writes a line about TCP, if any segment was retransmitted, came twice, or has a mark or a flag of
  * congestion. */
 void smcr_text_write_tcp(const smcr_text_page_t *page);
