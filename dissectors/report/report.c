@@ -53,8 +53,8 @@ typedef struct {
     GArray *targets; /* frame and display filter of each finding; element finding_target_t */
     unsigned chosen; /* index of the chosen finding */
     char *filter;    /* display filter of the report; NULL: all packets */
-    smcr_series_t *choice; /* holds the choice of connections that get pictures if the page is
-                              saved, and no pictures */
+    smcr_series_t *choice; /* the connections that get pictures in a page of this report; has no
+                              pictures itself */
 } window_t;
 
 static void
@@ -100,8 +100,8 @@ show(const window_t *window)
     g_free(before);
 }
 
-/* Called when the report changes: writes the page, and keeps frame and filter of each finding for
- * the buttons. A report of all packets has marked the frames of its findings. */
+/* Writes the page anew, keeps frame and filter of each finding for the buttons, and chooses the
+ * connections that get pictures. A report of all packets has marked the frames of its findings. */
 static void
 draw(const smcr_entry_report_t *report, void *context)
 {
@@ -172,7 +172,7 @@ go_to_frame(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
-/* Button: applies the filter of the selected finding to the packet list. */
+/* Button: applies the filter of the chosen finding to the packet list. */
 static compat_button_bool
 apply_filter(funnel_text_window_t *shown _U_, void *data)
 {
@@ -185,7 +185,7 @@ apply_filter(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
-/* Button: copies the filter of the selected finding to the clipboard. */
+/* Button: copies the filter of the chosen finding to the clipboard. */
 static compat_button_bool
 copy_filter(funnel_text_window_t *shown _U_, void *data)
 {
@@ -237,7 +237,7 @@ typedef struct {
     smcr_series_t *choice; /* connections that get pictures in a page */
 } savable_t;
 
-/* Called when the dialog is closed, whether it has saved or not: frees what it would save. */
+/* Frees what a dialog saves. */
 static void
 free_savable(void *data)
 {
@@ -249,9 +249,8 @@ free_savable(void *data)
     g_free(savable);
 }
 
-/* Saves the report in a file: as a page if the name ends with ".html", else as text. Called when
- * the user closes the dialog. `answers`: the name of the file that the user has entered; NULL: the
- * user has cancelled the dialog. */
+/* Saves the report in a new file: as a page if the name ends with ".html", else as text. `answers`:
+ * the name of the file that the user has entered; NULL: the user has cancelled the dialog. */
 static void
 save_as(char **answers, void *data)
 {

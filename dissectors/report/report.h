@@ -1,8 +1,7 @@
 /* Knows how a user asks for a report: -z smcr,report, -z smcr,json, -z smcr,html, the window.
- * Counts nothing itself. Called when protocols register.
+ * Counts nothing itself.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 

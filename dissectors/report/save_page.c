@@ -39,7 +39,8 @@ open_page(void)
     g_free(uri);
 }
 
-/* Writes the text to the file. A file for temporary files stays readable for its owner only. */
+/* Writes the text to the file, and returns whether all of it was written. A file for temporary
+ * files stays readable for its owner only. */
 static bool
 write_file(const GString *html)
 {
@@ -86,8 +87,8 @@ smcr_report_end_page(void)
         forget();
 }
 
-/* Registers listeners for the page, and has Wireshark pass all packets to them. Does nothing if
- * `filter` is wrong. `opens`: a browser opens the page. */
+/* Registers listeners for the page, and has Wireshark pass all packets to them. If `filter` is
+ * wrong, no page is saved. `opens`: a browser opens the page. */
 static void
 begin(const char *path, const char *filter, const smcr_series_t *choice, bool opens)
 {

@@ -43,8 +43,7 @@ static table_t all_tables[G_N_ELEMENTS(kinds)];
 
 /* ---- rows ---- */
 
-/* Returns the table that Wireshark shows now, to be filled with rows; NULL: the user does not show
- * it. */
+/* Returns the table that Wireshark shows now, to be filled with rows; NULL: it shows none. */
 static stat_tap_table *
 shown_table(const table_t *table)
 {
@@ -95,7 +94,8 @@ number_of(smcr_table_cell_kind_t kind, uint64_t value)
 
 /* Returns the number of a cell as a text, which the caller frees by g_free(). If only bounds of the
  * number are known, the lower one comes first, in the place of the number, so that the window sorts
- * by it: "0.976178 or more", "0.976178 to 1.333173". */
+ * by it: "0.976178 or more", "0.976178 to 1.333173". NOT_KNOWN if the lower bound is 0 and there is
+ * no upper one. */
 static char *
 number_text(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
 {

@@ -119,7 +119,7 @@ typedef struct {
     smcr_figure_cnp_scope_t scope;       /* whose CNPs the limit counts together */
     const smcr_distribution_t *pacing;   /* times between CNPs that it limits; NULL: none */
     const smcr_distribution_t *withheld; /* times from the last of these CNPs to a marked packet for
-                                            which the adapter sent no CNP; NULL: none */
+                                            which the adapter sent no CNP */
 } limit_t;
 
 /* Whether a limit of this kind explains both the CNPs that came, and those that were withheld. An
@@ -165,8 +165,8 @@ limit_of(const limit_t *limits, unsigned count, wmem_allocator_t *scope)
     return limit;
 }
 
-/* Concludes what limits the CNPs of the adapter; leaves it unknown if the adapter has withheld
- * fewer than WITHHELD_FEW CNPs. */
+/* Concludes what limits the CNPs of the adapter; leaves it unknown if the adapter has sent no CNP,
+ * or has withheld fewer than WITHHELD_FEW. */
 static void
 conclude_limit(smcr_entry_adapter_t *adapter, wmem_allocator_t *scope)
 {

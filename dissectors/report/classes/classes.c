@@ -25,7 +25,7 @@ counts_of(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, uint8_t o
     return *kind;
 }
 
-/* A packet whose IP header is not captured is left out of the counts by DSCP and ECN, and one
+/* A packet whose ECN codepoint is not known is left out of the counts by DSCP and ECN, and one
  * without a VLAN tag is left out of the counts by priority: it does not count as 0. */
 void
 smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, smcr_when_t when,

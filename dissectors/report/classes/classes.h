@@ -1,10 +1,8 @@
 /* Knows in which classes the packets of an RDMA flow go: DSCP, ECN and VLAN priority, of data,
  * acknowledgements and congestion notifications; and which flows have the same UDP source port.
- * Knows neither Wireshark nor how RDMA flows are found. Called by the room that counts packets
- * (report/collect/).
+ * Knows neither Wireshark nor how RDMA flows are found.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -58,33 +56,36 @@ typedef struct {
                           the reverse flow, 1 CNPs to the sender's address, 2 CNPs to any address */
 } smcr_classes_marks_t;
 
-/* Takes the next packet with a mark, which is no duplicate. `*marks` is made if it is NULL. If an
- * earlier marked packet has got no CNP at once, adds that packet to `*figures`, which is made if it
- * is NULL. `cnp`: the last CNP of the reverse flow; frame 0: none. */
+/* Takes the next packet with a mark, which is no duplicate. `*marks` is made if it is NULL. If the
+ * watched packet is known to have got no CNP at once, adds it to `*figures`, which is made if it is
+ * NULL. `cnp`: the last CNP of the reverse flow; frame 0: none. */
 void smcr_classes_pacing_mark(smcr_classes_pacing_t *pacing, smcr_classes_marks_t **marks,
                               smcr_entry_flow_withheld_t **figures, smcr_when_t cnp,
                               const smcr_classes_marked_t *packet);
 
-/* Notes that the CNP `roce` has come for a flow with these marks, which may be NULL. Called after
- * smcr_classes_pacing_take(). */
+/* Notes that the CNP `roce` has come for a flow with these marks, which may be NULL;
+ * smcr_classes_pacing_take() took the CNP before. If the watched packet is known to have got no CNP
+ * at once, adds it to `*figures`, which is made if it is NULL. */
 void smcr_classes_pacing_answer(smcr_classes_pacing_t *pacing, smcr_classes_marks_t *marks,
                                 smcr_entry_flow_withheld_t **figures, smcr_when_t when,
                                 const smcr_ib_headers_t *roce);
 
 #define SMCR_CLASSES_REACTION_PACKETS 16 /* packets over which a rate is measured */
 
-/* How the sender of a flow reacts to CNPs. A NULL pointer to this struct: the flow has no packet
- * that a switch can mark. */
+/* How the sender of a flow reacts to CNPs. A NULL pointer to this struct: the flow has no data
+ * packet that a switch can mark. */
 typedef struct {
-    smcr_when_t times[SMCR_CLASSES_REACTION_PACKETS + 1]; /* the last data packets, a ring */
-    uint32_t bytes[SMCR_CLASSES_REACTION_PACKETS + 1]; /* their lengths */
+    smcr_when_t times[SMCR_CLASSES_REACTION_PACKETS + 1]; /* when the last data packets came; a
+                                                             ring */
+    uint32_t bytes[SMCR_CLASSES_REACTION_PACKETS + 1]; /* lengths of these packets, bytes */
     uint64_t packets;          /* number of packets taken since the last measurement began or
                                   ended */
     uint32_t left;             /* number of packets that the measurement after a CNP still needs; 0:
                                   no measurement is under way */
-    uint64_t before_bytes;     /* of the current measurement: bytes of the packets before the CNP */
-    uint64_t before;           /* of the current measurement: time that these packets took,
-                                  nanoseconds */
+    uint64_t before_bytes;     /* of the current measurement: bytes of the packets before the CNP,
+                                  without the first of them */
+    uint64_t before;           /* of the current measurement: time from the first to the last of
+                                  these packets, nanoseconds */
 } smcr_classes_reaction_t;
 
 /* Takes the next data packet of a flow, which is no duplicate. `*reaction` is made in `scope` with

@@ -57,8 +57,8 @@ measure(smcr_classes_pacing_t *pacing, smcr_distribution_t **distribution, const
     ends->time = now;
 }
 
-/* Hosts are distinguished by address and network: equal addresses in two VLANs are two hosts. A
- * clock that went back adds no time of the flow. */
+/* Hosts are distinguished by address and network: equal addresses in two VLANs are two hosts. If
+ * the clock of the capture went back, no time is added. */
 void
 smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t **figures,
                          smcr_when_t last, smcr_when_t when, const smcr_ib_headers_t *roce)
@@ -97,7 +97,7 @@ smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t
 #define CLOCK_STEP 2000 /* error of a measured time, nanoseconds: time stamps of a capture may have
                            microseconds only */
 
-/* Returns the last CNP from `from` to `to`; NULL: none. `to` NULL: to any address. */
+/* Returns the last CNPs from `from` to `to`; NULL: none. `to` NULL: to any address. */
 static cnp_ends_t *
 last_cnp(const smcr_classes_pacing_t *pacing, const uint8_t *from, const uint8_t *to,
          smcr_ib_network_t network)
@@ -159,9 +159,9 @@ time_of_limit(const watch_t *watch, const cnp_ends_t *ends, uint64_t since, uint
     return is_one || are_several ? 0 : since;
 }
 
-/* Adds the watched packet to the figures if it has certainly got no CNP at once, and returns true.
- * Returns false if the packet may still get one at the time `now`, or if it is not known which time
- * counts as "at once" (`prompt`). */
+/* Adds the watched packet to the figures if it is known to have got no CNP at once, and returns
+ * true. Returns false if no packet is watched, if it may still get a CNP at the time `now`, or if
+ * it is not known which time counts as "at once" (`prompt`). */
 static bool
 add_withheld(const watch_t *watch, smcr_entry_flow_withheld_t **figures, uint64_t now)
 {

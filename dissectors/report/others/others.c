@@ -24,7 +24,7 @@ typedef struct {
 
 struct smcr_others {
     wmem_allocator_t *scope;
-    smcr_entry_other_roce_t counts; /* the counts; `queue_pairs` stays 0 until they are reported */
+    smcr_entry_other_roce_t counts; /* the counts; `queue_pairs` is set in the report only */
     wmem_map_t *queue_pairs;        /* receivers of requests: receiver_t -> queue_pair_t; at most
                                        SMCR_OTHERS_QUEUE_PAIRS_MOST */
     wmem_map_t *readers;            /* the same of responses to READs, whose PSNs are others */

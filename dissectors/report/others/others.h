@@ -1,23 +1,23 @@
 /* Knows the signs of trouble in RoCE packets that the plugin does not analyse: those of other
  * programs than SMC-R, while the preference smcr.roce is off. Knows neither Wireshark nor how
  * frames are read, and keeps only two PSNs of each queue pair: it sees trouble, but proves no
- * cause. Called by the room that counts packets (report/collect/).
+ * cause.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
 #include "report/figures/figures.h"
 
-/* Display filter of the frames that are counted. UDP may have passed a packet to the protocol of
- * its source port, and a packet of another protocol to InfiniBand's dissector. */
+/* Display filter of the frames that are counted. Wireshark's UDP may have passed a RoCE packet to
+ * the dissector of its source port, or, because of the source port 4791, another packet to
+ * InfiniBand's dissector. */
 #define SMCR_OTHERS_FILTER                                                                         \
     "(udp.dstport == 4791 || (infiniband && !(udp.srcport == 4791))) && !smcr && !icmp "           \
     "&& !icmpv6"
 
-#define SMCR_OTHERS_QUEUE_PAIRS_MOST 65536 /* number of destination queue pairs whose PSNs are
-                                              followed */
+#define SMCR_OTHERS_QUEUE_PAIRS_MOST 65536 /* maximum number of queue pairs whose PSNs are followed,
+                                              for requests and for responses to RDMA READs each */
 
 /* What has been counted of one capture. */
 typedef struct smcr_others smcr_others_t;
@@ -39,8 +39,8 @@ smcr_others_t *smcr_others_new(wmem_allocator_t *scope);
  *
  * A request, or a response to an RDMA READ, counts as retransmitted if its PSN is not after all
  * PSNs of its kind that came to its queue pair before (InfiniBand vol. 1, 9.7.1). This counts
- * packets that the network has reordered or duplicated, too. A step back of EARLIER_MOST PSNs and
- * more is a new connection of the queue pair. */
+ * packets that the network has reordered or duplicated, too. A step back of 65,536 PSNs or more
+ * does not count: it is a new connection of the queue pair. */
 void smcr_others_take(smcr_others_t *others, smcr_when_t when, const smcr_others_packet_t *packet);
 
 /* Returns the entry of what has been counted, allocated in `scope`; NULL: nothing. `others` may be

@@ -15,8 +15,8 @@
 /* ---- which entries the page has ---- */
 
 /* Maximum number of entries of each list on the page. A connection beyond this number has only a
- * row of figures (append_rows()), unless it has pictures. Lists that are not named here are
- * short. */
+ * row of figures (append_rows()), unless it has pictures. Lists that are not named here have no
+ * limit. */
 static const struct {
     const char *list; /* name of the list in JSON */
     uint32_t most;    /* maximum number of entries */
@@ -65,7 +65,8 @@ has_ends(const smcr_entry_connection_t *entry)
     return entry->ends != NULL;
 }
 
-/* Whether the connection has no ports: it is known from RoCE alone. */
+/* Whether the entry has no addresses and ports of a client and a server, so that tokens name the
+ * connection. */
 static bool
 has_no_ports(const smcr_entry_connection_t *entry)
 {
@@ -85,7 +86,7 @@ has_moved(const smcr_entry_connection_t *entry)
     return entry->links.length > 1;
 }
 
-/* Whether a CDC message of one end was the first to close or abort it. */
+/* Whether the entry has the end of the connection (`end`). */
 static bool
 has_first_to_close(const smcr_entry_connection_t *entry)
 {
@@ -109,7 +110,7 @@ has_unknown_time(const smcr_entry_connection_t *entry)
     return (to_server && to_server->unknown_s) || (to_client && to_client->unknown_s);
 }
 
-/* Whether only bounds of the time of the setup are known. */
+/* Whether the time of the setup is not known exactly, but has a bound. */
 static bool
 has_setup_in_bounds(const smcr_entry_connection_t *entry)
 {
@@ -212,15 +213,15 @@ append_rows(GString *json, const smcr_entry_report_t *report)
 
 /* ---- choosing connections ---- */
 
-/* A connection that may get pictures. */
+/* A connection over SMC-R, which may get pictures. */
 typedef struct {
-    uint64_t stream; /* number of the connection on RoCE */
+    uint64_t stream; /* number of the connection under which its RoCE packets are dissected */
     uint64_t lost;   /* time that it lost, nanoseconds; see trouble_of() */
     uint64_t bytes;  /* bytes that it carried */
 } candidate_t;
 
-/* Time that a connection lost, nanoseconds. A move to another link, and an end by abort or reset,
- * count like a second each. */
+/* Time that a connection lost, nanoseconds. It counts as a second more if the connection has moved
+ * to another link, and as a second more if it ended by abort or reset. */
 static uint64_t
 trouble_of(const smcr_entry_connection_t *entry)
 {
@@ -250,8 +251,7 @@ by_bytes(const void *one, const void *other)
     return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
-/* Chooses half of the pictured connections by lost time. Then removes them from the candidates, so
- * that the other half, chosen by bytes, has other connections. */
+/* The connections of the second half are chosen among those that the first half does not have. */
 void
 smcr_html_choose(smcr_series_t *series, const smcr_entry_report_t *report)
 {
@@ -364,9 +364,9 @@ append_breaks(GString *json, const smcr_series_line_t *line)
         g_string_append_c(json, ']');
 }
 
-/* Appends a line: {"n": number of points, "t": times, "v": values, "f": frames}, its breaks, and
- * "lost": true if it is not known how the line goes on. Times are since `begin`, values above
- * `zero`. */
+/* Appends a line: {"n": number of points before thinning, "t": times, "v": values, "f": frames},
+ * its breaks, and "lost": true if it is not known how the line goes on. Times are nanoseconds since
+ * `begin`, values above `zero`. */
 static void
 append_line(GString *json, const smcr_series_line_t *line, uint64_t begin, uint64_t zero)
 {
@@ -384,8 +384,8 @@ append_line(GString *json, const smcr_series_line_t *line, uint64_t begin, uint6
     g_string_append(json, line->is_lost ? ",\"lost\":true}" : "}");
 }
 
-/* Appends the lines, or the marks, of a direction: {name: line}. Lines without points are left
- * out. */
+/* Appends the lines, or the marks, of a direction: {name: line}. Lines without points are left out.
+ * Times are nanoseconds since `begin`. */
 static void
 append_lines(GString *json, const smcr_series_line_t *all, const char *const *names, unsigned count,
              uint64_t begin)
@@ -479,7 +479,7 @@ append_missing(GString *json, const smcr_series_flow_t *flow)
 }
 
 /* Appends the rates of a flow: [bin, bytes, packets, retransmissions, CE, CE of the tunnel only,
- * CNP] of each bin with packets; and append_missing(). */
+ * CNP] of each bin with packets; then the bins of append_missing(). */
 static void
 append_flow(GString *json, const smcr_series_flow_t *flow)
 {
@@ -503,7 +503,8 @@ append_flow(GString *json, const smcr_series_flow_t *flow)
     g_string_append_c(json, '}');
 }
 
-/* Appends the delays of each way between capture points, in nanoseconds; null: not known. */
+/* Appends the delays of each way between capture points, in nanoseconds; null for a way of which no
+ * delay is known. */
 static void
 append_ways(GString *json, const smcr_series_t *series, uint64_t begin)
 {
@@ -518,8 +519,8 @@ append_ways(GString *json, const smcr_series_t *series, uint64_t begin)
     g_string_append_c(json, ']');
 }
 
-/* Appends all pictures. A flow without a number in the report is left out: the report has found
- * that it is a part of another flow. */
+/* Appends all pictures. A connection or a flow that has turned out to be a part of another one is
+ * left out: such a flow has no number in the report. */
 static void
 append_pictures(GString *json, smcr_series_t *series, uint64_t begin)
 {

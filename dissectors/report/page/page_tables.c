@@ -1,7 +1,7 @@
-/* Writes the tables of the page: those of Statistics > SMC-R, with the same columns and cells.
+/* Writes tables of the page, with the columns and cells of Statistics > SMC-R, and sentences of the
+ * report as text.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "page_tables.h"
 
@@ -156,7 +156,7 @@ write_lines(json_dumper *json, const smcr_entry_report_t *report, smcr_text_part
     g_string_free(text, TRUE);
 }
 
-/* Names and order of parts and tables are those of the text of the report. */
+/* The parts have the names of SMCR_TEXT_PARTS. */
 void
 smcr_html_append_tables(GString *json, const smcr_entry_report_t *report)
 {

@@ -84,7 +84,6 @@ binary_size(wmem_allocator_t *scope, uint64_t bytes)
     return with_unit(scope, quotient(scope, (double)bytes, unit, 1), units[i]);
 }
 
-/* The text has the counts that are not 0. It is "" if all counts are 0; callers test for that. */
 const char *
 smcr_words_other_roce(wmem_allocator_t *scope, const smcr_entry_other_roce_t *others)
 {
@@ -139,7 +138,6 @@ in_unit(wmem_allocator_t *scope, uint64_t time, uint64_t unit, unsigned decimals
     return with_unit(scope, quotient(scope, (double)time, (double)unit, decimals), name);
 }
 
-/* The unit depends on the rounded number, so a duration never has four digits before the point. */
 const char *
 smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
 {
@@ -228,9 +226,9 @@ has_named_ends(const smcr_entry_connection_t *conn)
 
 #define LIKELY "probably " /* begin of the name of a connection whose TCP ports are inferred */
 
-/* Returns the name of a connection, or of one of its directions: the writer's address first. If the
- * addresses are not known, the name is the number of the connection, followed by `direction`.
- * `to_server`: the client writes. */
+/* Returns the name of a connection, or of one of its directions: the writer's address first. If no
+ * address is known, the name is `conn->ends` or the number of the connection, followed by
+ * `direction`. `to_server`: the client writes. */
 static const char *
 name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server,
         const char *direction)
@@ -274,8 +272,8 @@ smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, boo
     return wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
 }
 
-/* A connection whose client is not known has an arrow between its two ends; smcr_words_hosts()
- * writes the direction of the arrow. */
+/* If the client is not known, but both ends are, the writer stands before the reader all the
+ * same. */
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
 {
@@ -358,8 +356,8 @@ smcr_words_covered(const smcr_entry_capture_t *capture)
     return capture->last_time - capture->first_time;
 }
 
-/* Without the speed of the link only an upper bound is known, and said so. Frames of 0 quanta pause
- * nothing at any speed. */
+/* Without the speed of the link only an upper bound is known, and the text says so. Frames of 0
+ * quanta pause nothing at any speed. */
 const char *
 smcr_words_paused_time(wmem_allocator_t *scope, const smcr_entry_pause_t *pause,
                        const smcr_entry_capture_t *capture)

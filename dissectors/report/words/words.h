@@ -1,8 +1,7 @@
 /* Knows numbers with units, and the names of connections and flows, as a report writes them. Does
- * not know Wireshark. Called by all functions that write a line of a report, and by statistics/.
+ * not know Wireshark.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -25,7 +24,7 @@ const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const ch
 const char *smcr_words_others(wmem_allocator_t *scope, uint64_t number, const char *thing);
 
 /* Several counts, each with its words: "12 after a NAK, 1,234 after a timeout". Counts that are 0
- * or not known are left out. */
+ * or not known are left out; "" if none remains. */
 typedef struct {
     uint64_t count; /* the number; 0 or SMCR_FIGURE_UNKNOWN: this count is left out */
     const char *what; /* words after the number: "after a NAK" */
@@ -57,26 +56,29 @@ const char *smcr_words_share(wmem_allocator_t *scope, uint64_t part, uint64_t wh
 
 /* ---- names of connections and links, and the display filters that select them ---- */
 
-/* A text that the user has typed, made fit for a line: valid UTF-8 without control characters.
- * `text` is not NULL. A text that a peer has sent does not need this: smcr_item_peer_text() has
- * made it harmless. */
+/* A text that the user has typed, made fit for a line: valid UTF-8, with '?' in the place of
+ * characters that cannot be printed. `text` is not NULL. A text that a peer has sent does not need
+ * this: smcr_item_peer_text() has made it harmless. */
 const char *smcr_words_clean(wmem_allocator_t *scope, const char *text);
 
-/* "10.0.0.1:46464", "[fd00::1]:46464"; "?" if the address is not known. */
+/* "10.0.0.1:46464", "[fd00::1]:46464"; "10.0.0.1" if the port is not known; "?" stands for an
+ * address that is not known. */
 const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoint);
 
-/* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" if the addresses are not known. */
+/* "10.0.0.1:46464 → 10.0.0.2:8080", after "probably " if the ports are inferred
+ * (smcr_words_is_inferred()). If no address is known: both ends, as in `conn->ends`, else
+ * "connection 3", else "a connection". */
 const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 
 /* Returns the name of the first of `count` connections, and the number of the other ones:
- * "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more connections". `first` is NULL if there is none. In
+ * "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more connections". `first` NULL: "no connection". In
  * smcr_words_and_more(), `first` is the name of the first connection. */
 const char *smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
                                    uint64_t count);
 const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count);
 
-/* A queue pair: "10.0.0.1 QP 17"; "?" if nothing is known. `qpn` may be SMCR_FIGURE_UNKNOWN,
- * `address` may be NULL. */
+/* A queue pair: "10.0.0.1 QP 17"; "10.0.0.1" if `qpn` is SMCR_FIGURE_UNKNOWN. An `address` that is
+ * NULL is written as "?". */
 const char *smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn);
 
 /* Returns the class that PAUSE or PFC frames pause: "class 3", "all classes", or "no class" for PFC
@@ -125,8 +127,8 @@ smcr_words_knows_roles(const smcr_entry_connection_t *conn)
 }
 
 /* Returns the name of one end of a connection whose client is not known: "10.0.0.2". Returns "the
- * client" or "the server" if no end is known, or the client is known (`conn->ends` is NULL).
- * `is_server`: the end that the report writes in the server's place. */
+ * client" or "the server" if the client is known (`conn->ends` is NULL). `is_server`: the end that
+ * the report writes in the server's place. */
 const char *smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn,
                            bool is_server);
 
@@ -146,8 +148,8 @@ const char *smcr_words_on_direction(wmem_allocator_t *scope, const smcr_entry_co
 const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 
-/* Name of a link: "link 2 of link group 0", "link group 0", "link 2". `group`: index of the group;
- * `link`: number of the link. Either may be SMCR_FIGURE_UNKNOWN. */
+/* Name of a link: "link 2 of link group 0", "link group 0", "link 2", "a link". `group`: index of
+ * the group; `link`: number of the link. Either may be SMCR_FIGURE_UNKNOWN. */
 const char *smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t link);
 
 /* ---- the end of a link ---- */
@@ -160,7 +162,7 @@ smcr_words_link_is_lost(const smcr_entry_link_t *link)
            link->lost_frame.frame;
 }
 
-/* Whether the link was active in some frame. */
+/* Whether the link is known to have been active. */
 static inline bool
 smcr_words_link_was_active(const smcr_entry_link_t *link)
 {
