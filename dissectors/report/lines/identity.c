@@ -124,9 +124,9 @@ name_by_tcp(smcr_entry_line_t *line, const char *const addr[2], const uint16_t p
         smcr_figure_truth(isn[0] == SMCR_FIGURE_UNKNOWN || isn[1] == SMCR_FIGURE_UNKNOWN);
 }
 
-/* Adds the keys of the connection on a link: one for each side whose alert token is known. The
- * queue pair stands for the link group: its number and GID are in each packet, while peer IDs are
- * in CLC only. */
+/* Adds the keys of the connection on a link: one for each side whose GID, queue pair and alert
+ * token are known. The queue pair stands for the link group: its number and GID are in each packet,
+ * while peer IDs are in CLC only. */
 static void
 add_keys(smcr_entry_line_t *line, const smcr_collection_subject_t *subject,
          const smcr_link_t *link, wmem_allocator_t *scope)

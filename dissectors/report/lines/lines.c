@@ -1,8 +1,8 @@
-/* Decides when a line is written. While frames come, once a second of the capture's time: a line
- * for each connection that has ended or is given up, which the collection then lets go of; for each
- * link and link group that has ended; and the findings about these connections. Once an interval: a
- * line for each RDMA flow, with what has come since the interval before. After the last frame:
- * lines for what is open, for all other findings, and for the capture.
+/* Decides when a line is written. While frames come, about once a second of the capture's time: a
+ * line for each connection that has ended or is given up, which the collection then lets go of; for
+ * each link and link group that has ended; and the findings about these connections. Once an
+ * interval: a line for each RDMA flow, with what has come since the interval before. After the last
+ * frame: lines for what is open, for all other findings, and for the capture.
  *
  * Sections: no section of RFC 7609; docs/lines.md says what a reader may rely on.
  *
@@ -20,10 +20,10 @@
 #include "report/listen/forget.h"
 #include "report/listen/listeners.h"
 
-#define LOOK_EVERY SMCR_TIME_SECOND /* longest time between two searches for connections and links
+#define LOOK_EVERY SMCR_TIME_SECOND /* usual time between two searches for connections and links
                                        that have ended, nanoseconds */
-#define LOOK_AT_LEAST_EVERY (60 * SMCR_TIME_SECOND) /* the same if the report has many entries,
-                                                       nanoseconds */
+#define LOOK_AT_LEAST_EVERY (60 * SMCR_TIME_SECOND) /* the longest such time, if the report has many
+                                                       entries, nanoseconds */
 #define FEW_ENTRIES 1000 /* so many entries of a report take no time that matters */
 #define LINK_WAITS 5 /* the line of a link is written this multiple of the option `late` after its
                         end: connections may move to other links after the link is deleted */
@@ -34,8 +34,9 @@ typedef struct {
     uint64_t time;      /* time of the last frame, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: no
                            frame with a time yet */
     uint32_t frame;     /* number of the last frame */
-    uint64_t looked;    /* time of the last search for connections and links that have ended */
-    uint32_t looked_frame; /* frame of that search; set with `looked` */
+    uint64_t looked;    /* time of the last search for connections and links that have ended, or of
+                           the first frame; SMCR_FIGURE_UNKNOWN: as for `time` */
+    uint32_t looked_frame; /* frame of that time; set with `looked` */
     uint32_t entries;   /* flows and link groups of the last report, which a search goes through */
     uint64_t begun;     /* begin of the current interval: lines have the figures of flows up to this
                            time; SMCR_FIGURE_UNKNOWN: as for `time` */
@@ -126,8 +127,8 @@ longest_answer(const smcr_entry_connection_t *entry, smcr_figure_role_t writer)
 }
 
 /* Returns the longest waits that a line has. A line that is not full has no wait for an answer that
- * is as long as the longest one of `answer_time_s`, since a reader assumes this wait. If the
- * longest wait is not known although there are answers, the line has a wait whose length is not
+ * is as long as the longest one of `answer_time_s`, since a reader assumes this wait. If there are
+ * answers, but the entry has no longest wait for one, the line has a wait whose length is not
  * known. */
 static smcr_figure_list_t
 waits_of_line(const batch_t *batch, const smcr_entry_connection_t *entry)
@@ -404,8 +405,8 @@ has_other_finding(const smcr_entry_report_t *report, const smcr_entry_report_t *
 }
 
 /* Lets go of the link groups that are over, after their lines and those of their flows. Groups that
- * a finding is about stay: findings of the whole capture come after the last frame. A group is over
- * at least as long after its end as its line waits. */
+ * a finding is about stay: findings of the whole capture come after the last frame. So that its
+ * line comes first, no group is over before the time of its line (LINK_WAITS). */
 static void
 let_go_of_groups(const batch_t *batch, smcr_collection_patience_t patience)
 {

@@ -9,7 +9,8 @@
 
 /* The options. Times are in nanoseconds. */
 typedef struct {
-    uint64_t late;      /* time for late packets of a connection that has ended */
+    uint64_t late;      /* how long the line of a connection that has ended waits for late
+                           packets */
     uint64_t idle;      /* time without packets after which a connection is given up */
     uint64_t interval;  /* length of the intervals of flows */
     char *host;         /* name of the capturing host, for each line; NULL: none */

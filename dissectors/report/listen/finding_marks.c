@@ -77,7 +77,7 @@ smcr_listener_report(smcr_collection_t *collection, const char *filter, wmem_all
 
 /* ---- marks ---- */
 
-/* Forgets the marks of smcr.finding, when another report sets them, or the file is closed. */
+/* Forgets all marks. */
 static void
 clear_marks(void)
 {
@@ -150,8 +150,8 @@ is_asked_for(void)
            proto_registrar_get_nth((unsigned)hf_smcr_finding_text)->ref_type != HF_REF_TYPE_NONE;
 }
 
-/* Whether the first pass collects the frame. The first frame at which findings are asked for begins
- * the collecting. */
+/* Whether the first pass collects the frame. The first frame at which findings are asked for or
+ * watched begins the collecting. */
 static bool
 is_collected(const packet_info *pinfo)
 {
@@ -191,7 +191,7 @@ collect_item(packet_info *pinfo, const expert_field *expert)
     smcr_collection_take(collected, SMCR_COLLECTION_EXPERT, pinfo, &item);
 }
 
-/* Collects the TCP segment of the frame, and then the frame. */
+/* Collects the TCP segment of the frame, if it has one, and then the frame. */
 static void
 collect_frame(packet_info *pinfo)
 {
@@ -202,9 +202,9 @@ collect_frame(packet_info *pinfo)
     smcr_collection_take(collected, SMCR_COLLECTION_FRAME, pinfo, NULL);
 }
 
-/* Called by Wireshark after all other dissectors of the frame. The first pass collects the frame.
- * Later passes show the findings of the frame, if there are any findings. Else records that nobody
- * reads any more may be forgotten. */
+/* Called by Wireshark after all other dissectors of the frame. Collects the frame in the first pass
+ * if somebody asks for it. Else shows the findings of the frame if the file has marks. Else records
+ * that nobody reads any more may be forgotten. */
 static int
 dissect_frame_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {

@@ -28,8 +28,8 @@ void smcr_listener_marks_set(const smcr_entry_report_t *report, wmem_array_t *fr
 void smcr_listener_marks_watch(void (*watch)(const smcr_entry_report_t *report, void *context),
                                void *context);
 
-/* Whether the first pass collects: somebody asks for smcr.finding, or watches the first pass. The
- * collection points to connections. */
+/* Whether the first pass has begun to collect: somebody asks for smcr.finding, or watches the first
+ * pass. The collection points to connections. */
 bool smcr_listener_marks_collect(void);
 
 /* Registers the postdissector that shows marks, and the functions by which the first pass is

@@ -36,8 +36,8 @@ static struct {
 
 /* ---- the number of passes ---- */
 
-/* Called by Wireshark at the end of a frame, in the only or in the last pass. If the file is not
- * read to its end yet, this is the only pass, and notes it. */
+/* Called by Wireshark at the end of a frame, in the only or in the last pass. Notes that this is
+ * the only pass if the file is not read to its end yet. */
 static tap_packet_status
 note_pass(void *listener _U_, packet_info *pinfo _U_, epan_dissect_t *edt _U_, const void *data _U_,
           tap_flags_t flags _U_)

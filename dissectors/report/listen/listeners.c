@@ -129,9 +129,9 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo)
         draw_report(listeners);
 }
 
-/* Takes the data of one tap. Called by Wireshark. If the listener of another statistic selects the
- * frames (`selection`), the data are kept until the end of the frame, since it may select the frame
- * after this call. Otherwise the data are counted at once. */
+/* Takes the data of one tap. Called by Wireshark. If a statistic selects the frames (`selection`),
+ * the data are kept until the end of the frame, since its listener may select the frame after this
+ * call. Otherwise the data are counted at once. */
 static tap_packet_status
 take(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
      tap_flags_t flags _U_)

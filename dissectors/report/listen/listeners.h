@@ -1,8 +1,6 @@
-/* Knows the four taps that feed a report. Does not know how anything is counted. Called by the
- * functions that show a report or make a table of it.
+/* Knows the four taps that feed a report. Does not know how anything is counted.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -10,8 +8,8 @@
 
 typedef struct smcr_listeners smcr_listeners_t;
 
-/* A function that shows a report. Called when Wireshark draws its listeners. `context`: from
- * smcr_listeners_new() or smcr_listeners_of_selected(). */
+/* A function that gets a report to show it. `context`: the one that was given together with the
+ * function. */
 typedef void smcr_listeners_draw_t(const smcr_entry_report_t *report, void *context);
 
 /* Registers listeners for the packets that the display filter `filter` selects, until
@@ -32,7 +30,8 @@ bool smcr_listeners_are_of_one(void);
 typedef struct {
     /* called after each frame */
     void (*end_frame)(smcr_collection_t *collection, const packet_info *pinfo, void *context);
-    /* called when Wireshark draws, or closes the file without: after the last frame */
+    /* called after the last frame: when Wireshark draws, or when it closes the file without
+     * drawing */
     void (*end)(smcr_collection_t *collection, void *context);
 } smcr_listeners_writer_t;
 
@@ -59,5 +58,6 @@ void smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo
  * the listeners get. Called by at most one caller. */
 void smcr_listeners_watch_first_pass(smcr_listeners_draw_t *watch, void *context);
 
-/* Registers the cleanup that runs when Wireshark closes a capture file. Called once at start. */
+/* Registers smcr.finding (finding_marks.h), and the cleanup that runs when Wireshark closes a
+ * capture file. Called once at start. */
 void smcr_listeners_register(void);
