@@ -43,7 +43,7 @@ enum { OF_ALL = SMCR_PAUSE_OF_ALL, OF_NONE, LANES };
 typedef struct {
     smcr_when_t begin; /* frame with which it begins */
     smcr_when_t last;  /* last frame with quanta in it */
-    smcr_when_t stop;  /* frame with 0 quanta that ends it; frame 0: its last pause runs out */
+    smcr_when_t stop;  /* frame with 0 quanta that ends it; frame 0: none does */
     uint64_t end;      /* time at which the last pause of the run is over at the latest; while this
                           pause is in force, the time at which it began */
     uint64_t frames;   /* number of frames with quanta in it */
@@ -55,7 +55,8 @@ typedef struct {
 typedef struct {
     uint64_t frames;   /* number of frames that name the class */
     uint64_t resumes;  /* of these: number of frames with 0 quanta, which end a pause */
-    uint64_t cut;      /* of these: number of frames whose quanta were not captured */
+    uint64_t cut;      /* of these: number of frames whose quanta for the class, or whose classes,
+                          were not captured */
     uint64_t quanta;   /* sum of the quanta */
     smcr_when_t first; /* first frame that names the class */
     smcr_when_t last;  /* last frame that names the class */
@@ -148,7 +149,8 @@ is_of_mac(const port_t *port, const uint8_t *mac)
     return memcmp(port->mac, mac, sizeof port->mac) == 0;
 }
 
-/* Returns the port with this MAC address; NULL: none has sent a PAUSE or PFC frame. */
+/* Returns the port with this MAC address; NULL: none has sent a PAUSE or PFC frame, or it is
+ * counted in `others`. */
 static port_t *
 find_port(const smcr_pauses_t *pauses, const uint8_t *mac)
 {
@@ -246,7 +248,7 @@ join_closest(lane_t *lane)
     run->most += most;
 }
 
-/* A frame with quanta begins a run, or renews the newest one. */
+/* Takes a frame with quanta: it renews the newest run (`is_renewed`), or begins a run. */
 static void
 take_in_run(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when, bool is_renewed)
 {
@@ -367,8 +369,9 @@ note_ends(smcr_pauses_t *pauses, const smcr_pause_header_t *header)
 }
 
 /* Returns the port whose pauses stop the packet; NULL: none. A pause stops what comes to the port:
- * packets to the address of the port. The address of a switch's port stands in no packet. Then the
- * packet is on the same link, and may go to the port or come from it. */
+ * packets to the address of the port. The address of a switch's port stands in no packet. So if no
+ * port has the address, it is the first port that may be a switch's: the packet is on the same
+ * link, and may go to the port or come from it. */
 static const port_t *
 port_that_stops(const smcr_pauses_t *pauses, const smcr_pause_header_t *header)
 {

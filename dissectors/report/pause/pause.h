@@ -1,10 +1,8 @@
 /* Knows when ports of Ethernet ask their peers to stop sending: PAUSE frames (IEEE 802.3, annex
  * 31B) and PFC frames (IEEE 802.1Q, 36; IEEE 802.3, annex 31D), and which RDMA flows stood still
- * meanwhile. Knows neither Wireshark nor how RDMA flows are found. Called by the room that counts
- * packets (report/collect/).
+ * meanwhile. Knows neither Wireshark nor how RDMA flows are found.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -30,7 +28,7 @@ typedef struct {
 /* A gap between two packets of a flow, and the packets of the flow before the gap. */
 typedef struct {
     smcr_when_t from;    /* last packet before the gap; frame 0: the flow has no packet so far */
-    smcr_when_t to;      /* packet that ends the gap */
+    smcr_when_t to;      /* packet that ends the gap; frame 0: the time is the end of the capture */
     smcr_when_t first;   /* first packet of the flow */
     uint64_t packets;    /* number of packets of the flow before the gap */
 } smcr_pause_gap_t;
@@ -53,20 +51,22 @@ typedef struct {
     uint64_t least;    /* how long pauses were in force in it at least, nanoseconds */
     uint64_t most;     /* how long they were in force at most, nanoseconds */
     const void *by;    /* port whose pauses were in force */
-    bool by_switch;    /* `by` counts as a switch's port: no packet had its address so far */
+    bool by_switch;    /* no packet had the address of `by` up to the standstill, so `by` counted as
+                          a switch's port */
     uint8_t lane;      /* class of the packet after it, or SMCR_PAUSE_OF_ALL */
 } smcr_pause_standstill_t;
 
 /* The standstills of an RDMA flow. All zeros: none so far. */
 typedef struct {
-    smcr_pause_header_t header; /* Ethernet header of the last packet; set with `has_header` */
+    smcr_pause_header_t header; /* Ethernet header of the last packet that has one; set with
+                                   `has_header` */
     bool has_header;     /* an Ethernet header of the flow was captured */
     uint32_t last;       /* frame of the last packet with an Ethernet header; 0: none */
     const void *port;    /* port whose pauses stop the flow; NULL: none was known at the last
                             packet */
     uint8_t lane;        /* class of the last packet, or SMCR_PAUSE_OF_ALL */
-    smcr_pause_sums_t paused[2]; /* how long `port` had paused this class, and all classes, up to
-                                    the last packet */
+    smcr_pause_sums_t paused[2]; /* how long `port` had paused this class (index 0), and all classes
+                                    (index 1), up to the last packet */
     uint64_t count;      /* number of standstills */
     uint64_t gaps;       /* sum of their gaps, nanoseconds */
     uint64_t least;      /* how long pauses were in force in these gaps at least, nanoseconds */
@@ -95,9 +95,9 @@ void smcr_pauses_take(smcr_pauses_t *pauses, smcr_when_t when, const uint8_t *by
 bool smcr_pause_header_read(const uint8_t *bytes, uint32_t length, smcr_pause_header_t *header);
 
 /* Takes the next packet of the flow; `header` is that of the packet. `pauses` NULL: no pause frame
- * has come so far. The gap before the packet counts as a standstill if two conditions hold: a port
- * paused the class of the packet in the gap, and did so for ten times as long as the flow's packets
- * are usually apart. */
+ * has come so far. The gap before the packet counts as a standstill if a port is known to have
+ * paused the class of the packet in the gap for ten times as long as the flow's packets are usually
+ * apart. */
 void smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
                              const smcr_pause_gap_t *gap, const smcr_pause_header_t *header);
 

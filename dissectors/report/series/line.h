@@ -20,7 +20,8 @@ typedef struct {
     smcr_series_point_t low;  /* point with the lowest value */
     smcr_series_point_t high; /* point with the highest value */
     uint32_t count;           /* number of points */
-    bool after_hole;          /* before these points, the value of the line was not known */
+    bool after_hole;          /* the value of the line was not known for a time before these
+                                 points */
 } smcr_series_bucket_t;
 
 /* Maximum number of buckets of a line. */
@@ -32,13 +33,12 @@ typedef struct {
     uint32_t length;               /* number of buckets */
     uint32_t room;                 /* number of buckets for which `buckets` has memory */
     uint64_t width;                /* a bucket spans at most this time, nanoseconds */
-    bool is_lost; /* a packet came after the last point, and its value is not known: so it is not
-                     known how the line goes on */
+    bool is_lost; /* it is not known how the line goes on after its last point */
 } smcr_series_line_t;
 
 /* Adds a point to the line. A point whose time is before the last bucket is not added: the clock of
  * the capture went back. If the line is full, its width is doubled until a quarter of its buckets
- * is free; a time without points takes no bucket. Memory is allocated in `scope`. */
+ * is free at least; a time without points takes no bucket. Memory is allocated in `scope`. */
 void smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope,
                           smcr_series_point_t point);
 

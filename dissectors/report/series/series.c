@@ -48,7 +48,6 @@ smcr_series_choose(smcr_series_t *series, uint64_t stream)
     g_hash_table_add(series->chosen, GUINT_TO_POINTER((unsigned)stream + 1));
 }
 
-/* What was chosen before is forgotten first. */
 void
 smcr_series_choose_same(smcr_series_t *series, const smcr_series_t *other)
 {
@@ -127,8 +126,8 @@ conn_of(smcr_series_t *series, const smcr_conn_t *conn)
     return pictures;
 }
 
-/* Adds a point to a line of positions, which does not fall. If it is not known how the line goes
- * on, only a higher position shows this again: a retransmission repeats the last one. */
+/* Adds a point to a line of positions, which does not fall. While it is not known how the line goes
+ * on, a point at its last position is not added: a retransmission may have this position. */
 static void
 add_line(smcr_series_direction_t *direction, smcr_series_line_id_t line,
          smcr_series_point_t point)
@@ -638,8 +637,7 @@ bin_of(smcr_series_t *series, uint64_t time)
     return since / series->width;
 }
 
-/* Whether the packet is the newest request of its flow, so that no packet before it is missing but
- * those of its own gap. */
+/* Whether the packet is the newest request of its flow. */
 static bool
 is_newest_request(const smcr_record_t *record)
 {

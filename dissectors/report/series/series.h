@@ -1,10 +1,7 @@
 /* Knows the pictures of a page, over time: positions and marks of connections, parts of their time,
  * and rates of flows, each thinned and in bounded memory. Does not know how a page is written.
- * Made by report/ if a page is asked for; called by the collectors with each packet
- * (report/collect/ and its rooms); read by report/page/.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -37,7 +34,7 @@ typedef enum { SMCR_SERIES_LINES(DECLARE) SMCR_SERIES_LINE_COUNT } smcr_series_l
 typedef enum { SMCR_SERIES_MARKS(DECLARE) SMCR_SERIES_MARK_COUNT } smcr_series_mark_id_t;
 #undef DECLARE
 
-/* Number of packets that may wait for their acknowledgement, for each direction. */
+/* Maximum number of packets that wait for their acknowledgement, for each direction. */
 #define SMCR_SERIES_PENDING 128
 
 /* A WRITE packet that waits for its acknowledgement. */
@@ -101,7 +98,8 @@ typedef struct {
     smcr_series_bin_t bin[SMCR_SERIES_BINS]; /* bin i begins `i * width` after `begin` */
 } smcr_series_flow_t;
 
-/* Maximum number of connections and of flows that have pictures. */
+/* Maximum number of connections and of flows that have pictures. The pause frames of all ports
+ * count as one flow. */
 #define SMCR_SERIES_CONNS 32
 #define SMCR_SERIES_FLOWS 32
 
@@ -168,7 +166,7 @@ void smcr_series_take_flow(smcr_series_t *series, const void *key,
 void smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t number);
 
 /* Takes the delays between capture points, in the place of those that were taken before. `points`
- * may be NULL. Called when the points have been compared. */
+ * may be NULL: there are none. */
 void smcr_series_take_delays(smcr_series_t *series, const smcr_points_t *points);
 
 /* Returns the pictures of the connection; NULL: it has none. Before, adds to the pictures the
