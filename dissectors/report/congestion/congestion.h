@@ -1,10 +1,8 @@
 /* Knows the figures of ordinary TCP that scetrace measures, for each direction: acknowledgements,
  * retransmissions, gaps, delays, marks of congestion, bytes of the stream. Knows neither packets
- * nor SMC-R: a segment is a struct of numbers. Called by the room that reads the segments of a
- * capture (report/collect/).
+ * nor SMC-R: a segment is a struct of numbers.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -16,7 +14,7 @@
  * times. A time is used once, when the answer to its number comes. A full table drops the entries
  * with the lowest numbers ---- */
 
-#define SMCR_CONGESTION_SENT_TIMES_KEPT 4096 /* highest number of entries of a table */
+#define SMCR_CONGESTION_SENT_TIMES_KEPT 4096 /* maximum number of entries of a table */
 
 /* A table of send times. All zeros: the table is empty. */
 typedef struct {
@@ -86,11 +84,11 @@ typedef struct {
     uint64_t identity; /* hash of the header members that are equal in duplicates of the segment,
                           and differ in most other segments; 0: there is no such hash, so a
                           comparison with this segment finds no duplicates */
-    uint64_t requests; /* `requests` of the peer when the segment came */
+    uint64_t requests; /* member `requests` of the peer's direction when the segment came */
     uint32_t place;    /* capture point of the segment */
 } smcr_congestion_tcp_recent_t;
 
-/* The segment with the highest sequence number of a direction. */
+/* The segment that ends at the highest sequence number of a direction. */
 typedef struct {
     uint64_t time;   /* time of the segment, nanoseconds since 1970 */
     uint64_t from;   /* sequence number of its first byte, or of its SYN or FIN */
@@ -110,7 +108,9 @@ typedef struct {
 
     uint64_t syn;                 /* sequence number of the SYN; 0: no SYN yet */
     uint64_t fin;                 /* sequence number of the FIN; 0: no FIN yet */
-    uint64_t next_seq;            /* highest sequence number that was sent, plus 1 */
+    uint64_t next_seq;            /* number after the highest sequence number that was sent; after a
+                                     segment farther away than TCP's largest window, the number
+                                     after that segment */
     bool newest_missing;          /* the bytes right before `next_seq` were not captured; a FIN may
                                      have been there */
     smcr_congestion_tcp_newest_t newest_segment; /* segment that ends at `next_seq` */
@@ -119,7 +119,7 @@ typedef struct {
     uint64_t first_acked;         /* first acknowledgement number that the peer has sent; after a
                                      number farther away than TCP's largest window, that number */
     uint64_t tsval;               /* highest TSval that was sent in this direction */
-    uint64_t echoed;              /* the highest TSval that the peer has echoed */
+    uint64_t echoed;              /* highest captured TSval that the peer has echoed */
     smcr_ranges_t captured;       /* sequence numbers of bytes that were captured */
     smcr_ranges_t sacked;         /* sequence numbers, `acked` or higher, that SACK blocks
                                      acknowledge */
@@ -128,7 +128,7 @@ typedef struct {
     smcr_congestion_sent_times_t sent_by_tsval; /* send times of segments; number: TSval of the
                                                    segment */
 
-    uint64_t last_time;           /* time of the last segment, nanoseconds since 1970 */
+    uint64_t last_time;           /* time of the last counted segment, nanoseconds since 1970 */
     uint64_t last_sce_time;       /* time of the last segment marked ECT(1), nanoseconds since
                                      1970 */
     uint64_t first_ack_time;      /* time of the first acknowledgement that the peer sent,
@@ -143,7 +143,7 @@ typedef struct {
                                      acknowledgements without data, and segments with SACK blocks */
     uint32_t sce_run;             /* number of consecutive segments marked ECT(1), the last segment
                                      included */
-    bool next_unknown;            /* the length of the last segment is not known */
+    bool next_unknown;            /* the length of `newest_segment` is not known */
     bool has_late_data;           /* bytes of data were captured after their acknowledgement */
     bool any_ecn;                 /* the IP header of a segment was found, so its ECN codepoint was
                                      counted */

@@ -53,7 +53,7 @@ drop(smcr_congestion_sent_times_t *times, uint32_t oldest)
 }
 
 /* Makes room for one more entry, if the table is full. A table with room for FEW entries or more
- * first drops the entries below `answered`. If it is then still more than three quarters full, it
+ * first drops the entries below `answered`. If it is then still three quarters full or more, it
  * grows. A table of the largest size drops the half with the lower numbers instead. */
 static void
 make_room(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)

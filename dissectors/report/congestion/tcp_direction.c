@@ -231,10 +231,11 @@ count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place
         direction->counts.repeated_segments++;
 }
 
-/* Moves the highest sequence number to the end of the segment. If a segment without data begins
- * above the highest sequence number, bytes before the segment were not captured. These are the
- * newest bytes of the stream, so `newest_missing` is set. `is_known`: the result of was_captured()
- * for the segment. `requests`: member `requests` of the other direction. */
+/* Moves the highest sequence number to the end of the segment, unless the segment ends below it. If
+ * a segment without data begins above the highest sequence number, bytes before the segment were
+ * not captured. These are the newest bytes of the stream, so `newest_missing` is set. `is_known`:
+ * the result of was_captured() for the segment. `requests`: member `requests` of the other
+ * direction. */
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
               const smcr_congestion_tcp_segment_t *segment, bool is_known,
@@ -712,7 +713,7 @@ smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t
            direction->acked > direction->next_seq || is_fin_unanswered;
 }
 
-/* Returns `part` in percent of `whole`; NAN: not known. */
+/* Returns `part` in percent of `whole`; NAN: one of them is not known, or `whole` is 0. */
 static double
 percent(uint64_t part, uint64_t whole)
 {

@@ -120,7 +120,7 @@ is_nothing_known(uint64_t part, uint64_t unknown, uint64_t whole)
 }
 
 /* Whether it is known that no data of the connection goes over RDMA: it stayed on TCP or fell back
- * to TCP, uses SMC-D, or failed. */
+ * to TCP, uses SMC-D, or was not set up. */
 static bool
 is_not_over_rdma(const smcr_entry_connection_t *conn)
 {
@@ -215,9 +215,8 @@ fill_directions(const smcr_table_row_sink_t *taker)
     }
 }
 
-/* Whether the SYN of every TCP connection was captured. `ecn_initiated` is known only if the SYN
- * was captured. Called if no connection has SMC-R: if all SYNs were captured, no SYN offers
- * SMC-R. */
+/* Whether the capture has TCP connections, and the SYN of each: `ecn_initiated` is known only if
+ * the SYN was captured. If no connection has SMC-R, no SYN then offers SMC-R. */
 static bool
 has_all_syns(const smcr_figure_list_t *flows)
 {

@@ -222,8 +222,8 @@ SMCR_TABLE(links, "SMC-R Links", LINK, heading_of_links);
 
 /* ---- a row for each RMB of each side ---- */
 
-/* Returns the RKeys of an RMB, each after the number of its link: "1:0x00232a55 2:0x00232a6a";
- * NULL: the RMB has no RKey. */
+/* Returns the RKeys of an RMB, each after the number of its link, if that is known: "1:0x00232a55
+ * 2:0x00232a6a"; NULL: the RMB has no RKey. */
 static const char *
 rkeys_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
 {
@@ -347,8 +347,7 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(NUMBER, "Ports", NULL, 0, flow->udp_ports.length)                                            \
     X(COUNT, "Wrong ICRC", NULL, 0, flow->icrc ? flow->icrc->bad : SMCR_FIGURE_UNKNOWN)
 
-/* Returns the number of all events that slow a flow down or show that packets of the flow are
- * missing. */
+/* Returns the number of events that show trouble of the flow. */
 static uint64_t
 trouble_of(const smcr_entry_rdma_t *flow)
 {
@@ -388,7 +387,7 @@ others_text(const smcr_table_row_sink_t *taker)
 }
 
 /* Returns the counts of all RDMA packets, including packets that belong to no flow, and how many
- * packets of RoCE are left out; NULL: the capture has no RoCE. */
+ * packets of RoCE are left out; NULL: there is neither. */
 static const char *
 heading_of_fabric(const smcr_table_row_sink_t *taker)
 {

@@ -38,8 +38,8 @@ usual_delay(const smcr_entry_way_t *way)
     return is_within_error(way) ? 0 : nanoseconds(way->delay.median_s);
 }
 
-/* Returns the upper bound of the median of the delays, nanoseconds: at least the coarsest unit of
- * time stamps. */
+/* Returns the upper bound of the median of the delays, nanoseconds: at least a microsecond, the
+ * unit of many time stamps. */
 static uint64_t
 longest_usual_delay(const smcr_entry_way_t *way)
 {

@@ -1,12 +1,10 @@
 /* Knows the tables that a report makes: their columns, and the cells of each row. Knows neither
- * Wireshark nor how a cell is written. Called by the functions that write rows: Wireshark's tables
- * (Statistics > SMC-R ..., -z smcr,connections), the page of text, and the page of HTML.
+ * Wireshark nor how a cell is written.
  *
  * A column has the name that smc-tools give to the same figure, if they have it; docs/statistics.md
  * explains each column.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -14,7 +12,7 @@
 
 /* Kinds of cells, and their types in C. NULL and SMCR_FIGURE_UNKNOWN: not known. */
 #define SMCR_TABLE_KINDS(X)                                                                        \
-    X(TEXT, const char *) /* left-aligned; may hold control characters */                          \
+    X(TEXT, const char *) /* a text, left-aligned */                                               \
     X(NUMBER, uint64_t)   /* a number that cannot be added: an index, a frame */                   \
     X(COUNT, uint64_t)                                                                             \
     X(BYTES, uint64_t)                                                                             \
@@ -28,8 +26,8 @@ typedef enum { SMCR_TABLE_KINDS(KIND) } smcr_table_cell_kind_t;
 #define KIND(kind, type) type kind;
 typedef struct {
     union { SMCR_TABLE_KINDS(KIND) };
-    bool is_of_tcp; /* the number is one of RDMA, and the data of the row goes over TCP, or the row
-                       has no data; only the page shows this */
+    bool is_of_tcp; /* the number is one of RDMA, and the connection of the row has no data over
+                       RDMA; only the page of text shows this */
     bool at_least; /* the number is a lower bound */
     uint64_t most; /* if `at_least`: an upper bound in the unit of the number; 0: not known */
 } smcr_table_cell_t;
