@@ -43,8 +43,8 @@ typedef struct {
     const smcr_ib_headers_t *roce; /* its headers */
 } smcr_classes_marked_t;
 
-/* Marked packets of a flow that wait for a CNP. A NULL pointer to this struct: the flow has no
- * marked packet. */
+/* Marked packets of a flow that wait for a CNP. A NULL pointer to this struct: no marked packet of
+ * the flow was taken. */
 typedef struct {
     uint64_t first;    /* time of the first marked packet since the last CNP, nanoseconds; 0:
                           none */

@@ -143,12 +143,12 @@ watch_of(smcr_classes_pacing_t *pacing, const smcr_classes_marks_t *marks, const
                      .pair = last_cnp(pacing, cnps, data, network)};
 }
 
-/* Returns the time since which a limit kept the receiver from answering the watched packet:
- * `since`, the nanoseconds from the last of the CNPs `ends` before the watched packet to this
- * packet. Returns 0 if such a CNP, for another flow, came at once after the watched packet: then a
- * limit of this kind has begun with that CNP. Also returns 0 if several such CNPs came after the
- * watched packet, since the time of the first one is not kept. `ends` NULL: there is no such CNP.
- * `patience`: longest time, in nanoseconds, that counts as "at once". */
+/* Returns how long the receiver had sent none of the CNPs `ends` when the watched packet came,
+ * nanoseconds: a limit of this kind is longer. This is `since`, unless such a CNP, for another
+ * flow, came at once after the watched packet: then the limit has begun with that CNP, and 0 is
+ * returned. 0 is also returned if several such CNPs came after the watched packet, since the time
+ * of the first one is not kept. `ends` NULL: there is no such CNP. `patience`: longest time, in
+ * nanoseconds, that counts as "at once". */
 static uint64_t
 time_of_limit(const watch_t *watch, const cnp_ends_t *ends, uint64_t since, uint64_t patience)
 {

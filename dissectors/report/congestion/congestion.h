@@ -91,7 +91,8 @@ typedef struct {
 /* The segment that ends at the highest sequence number of a direction. */
 typedef struct {
     uint64_t time;   /* time of the segment, nanoseconds since 1970 */
-    uint64_t from;   /* sequence number of its first byte, or of its SYN or FIN */
+    uint64_t from;   /* sequence number of its first byte, or of its SYN or FIN; without any of
+                        them, the number of the next byte */
     uint64_t requests; /* member `requests` of the other direction when the segment came */
     uint32_t tsval;  /* TSval of the segment; only valid if `timestamps` */
     int32_t ip_id;   /* identification in the IPv4 header; -1: not known */

@@ -235,7 +235,8 @@ queue_pair_name(wmem_allocator_t *scope, const smcr_entry_queue_pair_t *qp, bool
                               number_text(scope, qp->qpn));
 }
 
-/* The order of the two names is that of the texts: both hosts make the same uid. */
+/* The order of the two names is that of the texts, so that captures of both hosts give the link the
+ * same uid. */
 const char *
 smcr_lines_link_uid(wmem_allocator_t *scope, const smcr_entry_link_t *link, bool *is_partial)
 {

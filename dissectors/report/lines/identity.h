@@ -11,7 +11,8 @@
 
 /* Fills in uid, uid_partial and community_id of a line with a connection. If other files may have a
  * part of the connection, also fills in `client_keys` and `server_keys`: GID, queue pair and alert
- * token of each side. The line has `connection` and `ended`. `scope` owns the texts. */
+ * token of each side, as far as they are known. The line has `connection` and `ended`. `scope` owns
+ * the texts. */
 void smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_subject_t *subject,
                                 wmem_allocator_t *scope);
 

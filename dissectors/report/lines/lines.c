@@ -25,8 +25,9 @@
 #define LOOK_AT_LEAST_EVERY (60 * SMCR_TIME_SECOND) /* the longest such time, if the report has many
                                                        entries, nanoseconds */
 #define FEW_ENTRIES 1000 /* so many entries of a report take no time that matters */
-#define LINK_WAITS 5 /* the line of a link is written this multiple of the option `late` after its
-                        end: connections may move to other links after the link is deleted */
+#define LINK_WAITS 5 /* the line of a link or link group waits for this multiple of the option
+                        `late` after its end: connections may move to other links after the link is
+                        deleted */
 
 /* The state of -z smcr,lines. */
 typedef struct {
@@ -44,8 +45,8 @@ typedef struct {
                            ended; SMCR_FIGURE_UNKNOWN: as for `time` */
     GHashTable *before; /* figures of flows at the end of the last interval: text of flow_name() ->
                            smcr_entry_rdma_t; NULL: none yet */
-    wmem_allocator_t *flow_scope; /* memory pool that owns the keys and values of `before`; only set
-                                     with `before` */
+    wmem_allocator_t *flow_scope; /* memory pool that owns the keys and values of `before`; only
+                                     valid with `before` */
     GHashTable *written;          /* names of links and link groups that have their lines */
 } line_writer_t;
 
@@ -53,8 +54,8 @@ typedef struct {
 typedef struct {
     line_writer_t *writer;         /* what lasts from one batch to the next */
     smcr_collection_t *collection; /* the collection of which the report is made */
-    smcr_entry_report_t *report;   /* the report: what has ended or, after the last frame, all that
-                                      the collection still has */
+    smcr_entry_report_t *report;   /* the report, with the connections that have ended or, after the
+                                      last frame, with all that the collection still has */
     bool is_end;             /* after the last frame */
     wmem_allocator_t *scope; /* memory pool that owns the report and the lines */
 } batch_t;

@@ -24,7 +24,8 @@ typedef struct smcr_others smcr_others_t;
 
 /* The headers of a RoCE packet. */
 typedef struct {
-    uint8_t to[SMCR_GID_LENGTH]; /* receiver: its IPv6 address, or its mapped IPv4 address */
+    uint8_t to[SMCR_GID_LENGTH]; /* address of the receiver: a GID, an IPv6 address, or an
+                                    IPv4-mapped one */
     smcr_ib_network_t network;   /* VLAN and tunnel */
     bool is_marked;              /* CE on the IP header, or on that of a tunnel */
     const uint8_t *bth;          /* the bytes from the BTH on; NULL: the BTH was not found, or not

@@ -265,8 +265,8 @@ take_in_run(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when, bool is
     run->frames++;
 }
 
-/* Counts a frame that names the class: the pause of the frame before ends, and a new one begins.
- * Returns whether the pause of the frame before was still in force, as far as known. */
+/* Counts a frame for the class, or for OF_NONE: it ends the pause of the frame before. Returns
+ * whether that pause was in force up to this frame, as far as known. */
 static bool
 count_frame(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when)
 {

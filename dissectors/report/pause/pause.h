@@ -64,7 +64,7 @@ typedef struct {
     uint32_t last;       /* frame of the last packet with an Ethernet header; 0: none */
     const void *port;    /* port whose pauses stop the flow; NULL: none was known at the last
                             packet */
-    uint8_t lane;        /* class of the last packet, or SMCR_PAUSE_OF_ALL */
+    uint8_t lane;        /* class of the last packet, or SMCR_PAUSE_OF_ALL; set with `port` */
     smcr_pause_sums_t paused[2]; /* how long `port` had paused this class (index 0), and all classes
                                     (index 1), up to the last packet */
     uint64_t count;      /* number of standstills */

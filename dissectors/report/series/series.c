@@ -395,7 +395,7 @@ has_outer_mark_only(const smcr_ib_headers_t *roce)
 }
 
 /* Adds the marks of a packet of the connection. A retransmission of a WRITE is marked at its own
- * position. */
+ * position, if that is known. */
 static void
 mark_packet(smcr_series_direction_t *direction, const smcr_series_packet_t *packet)
 {

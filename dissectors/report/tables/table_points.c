@@ -89,8 +89,8 @@ fill_points(const smcr_table_row_sink_t *taker)
                        way->lost + way->damaged + way->lost_after);
 }
 
-/* Whether both points have one clock: the bounds of offset and drift are all 0. The bounds of an
- * offset that was measured with packets are never equal. */
+/* Whether both points have one clock: no bound of offset and drift is known to differ from 0. The
+ * bounds of an offset that was measured with packets are never equal. */
 static bool
 is_one_clock(const smcr_entry_way_clock_t *clock)
 {

@@ -111,7 +111,7 @@ fill_times(const smcr_table_row_sink_t *taker)
     }
 }
 
-/* Whether a flow has a sample of its own times. */
+/* Whether a flow has a sample of its own times (OF_FLOW). */
 static bool
 has_times_of_flows(const smcr_entry_report_t *report)
 {
@@ -132,8 +132,8 @@ has_retransmissions(const smcr_entry_report_t *report)
     return false;
 }
 
-/* Returns the heading; NULL: no flow has a sample, so the page does not have the table. The heading
- * explains why the two times of a flow differ after retransmissions. */
+/* Returns the heading; NULL: no flow has a sample of its own times, so the page does not have the
+ * table. The heading explains why the two times of a flow differ after retransmissions. */
 static const char *
 heading_of_times(const smcr_table_row_sink_t *taker)
 {

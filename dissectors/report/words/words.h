@@ -200,10 +200,9 @@ smcr_words_link_was_given_up(const smcr_entry_link_t *link)
         link->added_frame, link->lost_frame.frame ? link->lost_frame : link->deleted_frame);
 }
 
-/* Whether the link never came up: a host reports its path as lost, its announcement is captured, it
- * was not active since then, and the capture has no packet of one of its directions at least. If
- * the capture has no packet of the link at all, smcr_words_link_was_given_up() has to be true as
- * well. */
+/* Whether the link never came up: it is lost, its announcement is captured, it was not active since
+ * then, and the capture has no packet of one of its directions at least. If the capture has no
+ * packet of the link at all, smcr_words_link_was_given_up() has to be true as well. */
 static inline bool
 smcr_words_link_never_came_up(const smcr_entry_link_t *link)
 {
