@@ -403,7 +403,7 @@ choose_connections(const smcr_entry_report_t *report, void *series)
     smcr_html_choose(series, report);
 }
 
-/* Prints the page. Without stdout the page is lost, so the program ends with an error. */
+/* Prints the page. If it cannot be written, the program ends with an error. */
 static void
 print_html(const smcr_entry_report_t *report, void *series)
 {

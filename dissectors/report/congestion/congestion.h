@@ -67,7 +67,8 @@ typedef struct {
     uint8_t sacks;     /* number of blocks in `sack` */
     smcr_figure_syn_sign_t sign; /* if the segment is a SYN: NOPs that replace the SMC-R option, or
                                     Fast Open */
-    bool no_length;    /* the segment is in an IP fragment: `length` is not known, and 0 */
+    bool no_length;    /* `length` is not known, and 0: the segment is in an IP fragment, for
+                          example */
     bool no_ecn;       /* the IP header has not been found: `ecn` is not known, and 0 */
     bool ace;          /* NS, CWR and ECE are a counter of 3 bits (Accurate ECN, RFC 9768), and not
                           three flags */

@@ -91,7 +91,8 @@ bool smcr_pause_is_frame(const uint8_t *bytes, uint32_t length);
 void smcr_pauses_take(smcr_pauses_t *pauses, smcr_when_t when, const uint8_t *bytes,
                       uint32_t length);
 
-/* Reads the Ethernet header of a packet. Returns false if it was not captured. */
+/* Reads the Ethernet header of a packet. Returns false if fewer than 16 bytes of the packet were
+ * captured. */
 bool smcr_pause_header_read(const uint8_t *bytes, uint32_t length, smcr_pause_header_t *header);
 
 /* Takes the next packet of the flow; `header` is that of the packet. `pauses` NULL: no pause frame

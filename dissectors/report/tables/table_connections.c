@@ -210,7 +210,7 @@ fill_directions(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         add_direction(taker, conn, true);
-        if (!smcr_words_names_both_ends(conn)) /* else the second row would be the same */
+        if (!smcr_words_names_both_ends(conn)) /* else the second row would have the same name */
             add_direction(taker, conn, false);
     }
 }

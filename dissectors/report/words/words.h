@@ -115,8 +115,7 @@ const char *smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *fl
 bool smcr_words_is_inferred(const smcr_entry_connection_t *conn);
 
 /* Whether both directions of the connection have the same name, which names both ends: a host has
- * reported that the connection fell back to TCP, and it is not known which end is the client. Then
- * no figure of either direction is known. */
+ * reported that the connection fell back to TCP, and it is not known which end is the client. */
 bool smcr_words_names_both_ends(const smcr_entry_connection_t *conn);
 
 /* Whether it is known which end of the connection is the client. If not, `ends` is set. */

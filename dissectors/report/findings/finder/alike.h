@@ -25,8 +25,8 @@ typedef struct {
     uint32_t count;                       /* number of connections */
     const smcr_entry_connection_t *first; /* the first of the connections in the order of the
                                              report; NULL: none */
-    const char *streams;                  /* display filter of all these connections; NULL: too many
-                                             connections for one filter */
+    const char *streams;                  /* display filter of all these connections; NULL: there
+                                             are none, or too many for one filter */
     wmem_array_t *frames;                 /* frames for the finding (smcr_finder_facts_t.frames) */
 } smcr_finding_alike_t;
 

@@ -109,8 +109,8 @@ smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma
     return never_became_active(smcr_finding_flow_owner(finder, flow).link, flow);
 }
 
-/* Whether `flow` leads from the receiver of `other` to the sender of `other`. False if an address
- * of `flow` is not known. */
+/* Whether `flow` leads from the receiver of `other` to the sender of `other`, whose addresses are
+ * known. False if an address of `flow` is not known. */
 static bool
 is_opposite(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *other)
 {

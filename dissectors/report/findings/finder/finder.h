@@ -14,8 +14,8 @@
 /* Maximum number of connections whose filters are joined into one display filter. */
 #define SMCR_FINDING_FILTERS_MOST 8
 
-/* A flow with at least this number of retransmitted packets is retransmitted often: an answer that
- * is missing then is no chance (docs/report.md). */
+/* A flow counts as retransmitted often if it has at least this number of retransmitted packets
+ * (docs/report.md). */
 #define SMCR_FINDING_RETRANSMITTED_OFTEN 3
 
 /* Ranks of findings. A rank is named for the trouble that its findings report. The ranks form four
@@ -109,7 +109,8 @@ typedef enum {
 typedef enum {
     SMCR_FINDING_FAILED, /* something failed: a connection, a link, a packet */
     SMCR_FINDING_COSTS,  /* programs waited */
-    SMCR_FINDING_RISK,   /* nothing has failed yet, and no program waited */
+    SMCR_FINDING_RISK,   /* nothing has failed yet, and no program is known to have waited for
+                            long */
     SMCR_FINDING_REMARK  /* other facts that a reader should know */
 } smcr_finding_class_t;
 
