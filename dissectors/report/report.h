@@ -1,5 +1,5 @@
 /* Knows how a user asks for a report: -z smcr,report, -z smcr,json, -z smcr,html, the window.
- * Counts nothing itself.
+ * Counts nothing itself. Called by the plugin.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

@@ -1,5 +1,6 @@
 /* Knows what packets show of an adapter: how soon it sends NAKs and CNPs, how it retransmits, which
  * timer it has, and what limits its CNPs. Knows neither Wireshark nor how RDMA flows are found.
+ * Called by report/collect/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

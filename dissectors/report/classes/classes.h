@@ -1,6 +1,6 @@
 /* Knows in which classes the packets of an RDMA flow go: DSCP, ECN and VLAN priority, of data,
  * acknowledgements and congestion notifications; and which flows have the same UDP source port.
- * Knows neither Wireshark nor how RDMA flows are found.
+ * Knows neither Wireshark nor how RDMA flows are found. Called by report/collect/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

@@ -1,6 +1,6 @@
 /* Knows the figures of ordinary TCP that scetrace measures, for each direction: acknowledgements,
  * retransmissions, gaps, delays, marks of congestion, bytes of the stream. Knows neither packets
- * nor SMC-R: a segment is a struct of numbers.
+ * nor SMC-R: a segment is a struct of numbers. Called by report/collect/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

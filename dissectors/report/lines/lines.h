@@ -1,6 +1,6 @@
 /* Knows how figures are written while packets come: a line of JSON for each connection, link and
  * link group that has ended, for each flow and interval, for each finding, and at the end for what
- * is open. Counts nothing itself.
+ * is open. Counts nothing itself. Called by report.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

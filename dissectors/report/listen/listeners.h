@@ -1,4 +1,5 @@
-/* Knows the four taps that feed a report. Does not know how anything is counted.
+/* Knows the four taps that feed a report. Does not know how anything is counted. Called by the
+ * rooms report/ and report/lines/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

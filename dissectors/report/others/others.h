@@ -1,7 +1,7 @@
 /* Knows the signs of trouble in RoCE packets that the plugin does not analyse: those of other
  * programs than SMC-R, while the preference smcr.roce is off. Knows neither Wireshark nor how
  * frames are read, and keeps only two PSNs of each queue pair: it sees trouble, but proves no
- * cause.
+ * cause. Called by report/collect/; report/findings/ includes it for the filter.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

@@ -1,5 +1,6 @@
 /* Knows the page: a report as one HTML file that needs no network, with tables, and with pictures
- * over time. Adds no figure: the page embeds the report's JSON, and the pictures.
+ * over time. Adds no figure: the page embeds the report's JSON, and the pictures. Called by
+ * report/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

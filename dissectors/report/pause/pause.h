@@ -1,6 +1,7 @@
 /* Knows when ports of Ethernet ask their peers to stop sending: PAUSE frames (IEEE 802.3, annex
  * 31B) and PFC frames (IEEE 802.1Q, 36; IEEE 802.3, annex 31D), and which RDMA flows stood still
- * meanwhile. Knows neither Wireshark nor how RDMA flows are found.
+ * meanwhile. Knows neither Wireshark nor how RDMA flows are found. Called by report/collect/;
+ * report/findings/ includes it for the filter.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

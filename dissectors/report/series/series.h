@@ -1,5 +1,6 @@
 /* Knows the pictures of a page, over time: positions and marks of connections, parts of their time,
  * and rates of flows, each thinned and in bounded memory. Does not know how a page is written.
+ * Called by the rooms of report/ that collect, and by those that make a page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

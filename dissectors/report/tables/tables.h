@@ -1,5 +1,6 @@
 /* Knows the tables that a report makes: their columns, and the cells of each row. Knows neither
- * Wireshark nor how a cell is written.
+ * Wireshark nor how a cell is written. Rooms that write rows include it: report/, report/page/ and
+ * report/write/.
  *
  * A column has the name that smc-tools give to the same figure, if they have it; docs/statistics.md
  * explains each column.

@@ -1,5 +1,5 @@
 /* Knows numbers with units, and the names of connections and flows, as a report writes them. Does
- * not know Wireshark.
+ * not know Wireshark. Called by the rooms of report/ that make text, and by statistics/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

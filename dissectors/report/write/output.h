@@ -1,5 +1,5 @@
 /* Knows how a report is written as a page of text and as JSON. Does not know where figures come
- * from, and adds none.
+ * from, and adds none. Called by report/, report/page/ and report/lines/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
