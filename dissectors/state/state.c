@@ -8,14 +8,15 @@
 
 #include "state/model/store.h"
 
-/* Most wrong ICRCs of a sender without a right one. With one more, its adapter is assumed to fill
- * in the ICRC, so its ICRCs mean nothing. */
+/* If more ICRCs of a sender than this are wrong, and none so far is right, its adapter is assumed
+ * to fill in the ICRC, so its wrong ICRCs mean nothing. */
 #define WRONG_MAX 4
 /* Right checksums of a sender for each wrong one after the first, if the wrong ones mean damage. */
 #define RIGHT_FOR_A_WRONG_ONE 3
-#define SENDERS_MAX 65536 /* most senders that are kept; ICRCs of other senders are not counted */
+#define SENDERS_MAX 65536 /* maximum number of senders that are kept; checksums of other senders are
+                             not counted */
 
-/* The tables are made at once, so nobody asks whether there are any. */
+/* The tables that are made here are never NULL. */
 smcr_state_t *
 smcr_state_new(wmem_allocator_t *scope)
 {
@@ -60,9 +61,10 @@ smcr_state_set_points(smcr_state_t *state, smcr_points_t *points)
 
 /* ---- senders ---- */
 
-/* Whose checksums are judged together: a smcr_sender_t without padding. */
+/* A smcr_sender_t without padding, as a key. */
 typedef struct {
-    uint8_t address[SMCR_GID_LENGTH];    /* GID of the sender */
+    uint8_t address[SMCR_GID_LENGTH];    /* address of the sender as a GID; all zeros: all
+                                            senders */
     uint8_t interface[sizeof(uint32_t)]; /* interface of the capture: on the sender's own host, the
                                             adapter may compute the checksum after the capture */
     uint8_t checksum;                    /* kind of the checksum, smcr_sender_checksum_t */
@@ -74,7 +76,8 @@ typedef struct {
     uint32_t right;   /* number of right checksums */
     uint32_t bad;     /* number of wrong checksums */
     uint32_t wrong;   /* number of wrong ICRCs before the first right one */
-    uint32_t doubted; /* frame of the first wrong ICRC after WRONG_MAX of them; 0: none */
+    uint32_t doubted; /* frame of the first wrong ICRC after WRONG_MAX of them; 0: none, or a right
+                         one has come */
 } sender_t;
 
 SMCR_WIRE_KEY(hash, is_equal, sizeof(sender_key_t))
@@ -99,7 +102,7 @@ sender_of(const smcr_icrc_t *icrc)
     return sender;
 }
 
-/* The results of the checks of the sender; NULL: no packet of this sender was checked. */
+/* What is counted of the sender's checksums; NULL: nothing. */
 static const sender_t *
 find_sender(const smcr_state_t *state, const smcr_sender_t *sender)
 {
@@ -117,8 +120,8 @@ find_sender_of(const smcr_state_t *state, const smcr_icrc_t *icrc)
     return find_sender(state, &sender);
 }
 
-/* The results of the checks of the sender, new ones if it is not known; NULL: too many senders are
- * kept. */
+/* What is counted of the sender's checksums; makes the entry of a new sender. NULL: too many
+ * senders are kept. */
 static sender_t *
 get_sender(smcr_state_t *state, const smcr_sender_t *wanted)
 {
@@ -135,7 +138,8 @@ get_sender(smcr_state_t *state, const smcr_sender_t *wanted)
     return sender;
 }
 
-/* Counts a checksum of the sender, and returns its results; NULL: too many senders are kept. */
+/* Counts a checksum of the sender, and returns the sender's entry; NULL: too many senders are
+ * kept. */
 static sender_t *
 count(smcr_state_t *state, const smcr_sender_t *wanted, bool is_right)
 {
@@ -148,7 +152,7 @@ count(smcr_state_t *state, const smcr_sender_t *wanted, bool is_right)
     return sender;
 }
 
-/* Trust is never lost: one right ICRC shows that the sender computes them. */
+/* Trust is never lost: one right ICRC is enough. */
 void
 smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
 {

@@ -1,6 +1,6 @@
-/* Knows all that is known of the SMC-R traffic of one capture file: the door of model, evidence,
- * rules and flow. Does not know dissection; uses GLib and wmem only. Called by the room packet/
- * to learn, in the first pass, and read by every room above.
+/* Knows what the first pass learns of the SMC-R traffic of one capture file: the door of model,
+ * evidence, rules and flow. Does not know dissection; uses GLib and wmem only. The rooms above read
+ * it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -39,8 +39,8 @@ void smcr_state_set_points(smcr_state_t *state, smcr_points_t *points);
  * ICRC. So each ICRC of this sender looks wrong (docs/fabric.md). A wrong ICRC counts as a corrupt
  * packet only if a right ICRC of the same sender is captured. */
 
-/* Counts the ICRC of the packet in `frame`, right or wrong. An ICRC that was not verified is not
- * counted. Called in the first pass, in the order of the capture. */
+/* First pass, in the order of the capture: counts the ICRC of the packet in `frame`, right or
+ * wrong. An ICRC that was not verified is not counted. */
 void smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame);
 
 /* Whether the sender has sent a right ICRC, as far as is known now. `*doubted`: frame of the wrong
@@ -57,7 +57,7 @@ bool smcr_senders_are_mostly_right(const smcr_state_t *state, const smcr_icrc_t 
  *
  * A receiver discards a segment whose checksum is wrong. An adapter that fills in the checksum
  * makes all checksums wrong that its host sends, in a capture on that host. So a wrong checksum
- * means a damaged segment only if most checksums of its sender are right. */
+ * means a damaged segment only if few checksums of its sender are wrong. */
 
 /* Kinds of checksums, which are judged apart. */
 typedef enum {
@@ -74,8 +74,8 @@ typedef struct {
     smcr_sender_checksum_t checksum;  /* kind of the checksum */
 } smcr_sender_t;
 
-/* Counts a checksum of the packet in `frame`, right or wrong. Called in the first pass, in the
- * order of the capture. */
+/* First pass, in the order of the capture: counts a checksum of the packet in `frame`, right or
+ * wrong. */
 void smcr_senders_count_checksum(smcr_state_t *state, const smcr_sender_t *sender, bool is_right,
                                  uint32_t frame);
 
@@ -84,28 +84,30 @@ void smcr_senders_count_checksum(smcr_state_t *state, const smcr_sender_t *sende
 bool smcr_senders_mean_damage(const smcr_state_t *state, const smcr_sender_t *sender);
 
 /* Whether wrong checksums of this sender mean nothing, since a network does not damage so many
- * packets: more than one is wrong, and one more for every three right ones. Its adapter may fill in
- * the checksums, or a program may have changed the packets of the capture. */
+ * packets: the number of wrong ones is above 1 plus a third of the number of right ones. Its
+ * adapter may fill in the checksums, or a program may have changed the packets of the capture. */
 bool smcr_senders_mean_nothing(const smcr_state_t *state, const smcr_sender_t *sender);
 
 /* Whether exactly one checksum of this sender was counted so far. */
 bool smcr_senders_are_new(const smcr_state_t *state, const smcr_sender_t *sender);
 
-/* Damaged segments of one TCP connection. */
+/* Segments of one TCP connection that are damaged, or may be. */
 typedef struct {
-    bool has_syn[2];  /* 0: a SYN may be damaged, and no undamaged SYN has come since; 1: the same
-                         for the SYN-ACK */
+    bool has_syn[2];  /* [0]: a SYN may be damaged, and no undamaged SYN has come since; [1]: the
+                         same for the SYN-ACK */
     bool has_end;     /* a segment with FIN or RST is damaged, or may be, so that TCP's dissector
                          may have seen an end of the connection that was none */
     bool is_absolute; /* TCP's dissector shows sequence numbers as they are, not relative to those
                          of the SYNs */
 } smcr_state_damage_t;
 
-/* Whether a TCP segment was damaged so far. */
+/* Whether a TCP segment was damaged so far, or may have been. */
 bool smcr_state_has_damage(const smcr_state_t *state);
 
-/* Returns the damaged segments of a TCP conversation; NULL: none was damaged. */
+/* Returns what is known of damaged segments of Wireshark's TCP conversation `conversation`; NULL:
+ * nothing. */
 smcr_state_damage_t *smcr_state_damage(const smcr_state_t *state, const void *conversation);
 
-/* First pass: returns the damaged segments of a TCP conversation, for a change. */
+/* First pass: as smcr_state_damage(), for writing. The first call for a conversation makes the
+ * struct. */
 smcr_state_damage_t *smcr_state_damage_of(smcr_state_t *state, const void *conversation);

@@ -11,9 +11,9 @@
                          the newest ones */
 #define LINKS_MAX 32 /* number of the newest links of a group that are never forgotten: four times
                         as many as a group may have at one time (A.3.5) */
-#define HALF_KNOWN_MAX 256 /* maximum number of links in `half_known_links` of smcr_state: links of
-                              which only one queue pair is known */
-#define ACK_TIME SMCR_TIME_SECOND /* longest time between a packet and its acknowledgement */
+#define HALF_KNOWN_MAX 256 /* maximum number of links in `half_known_links` of smcr_state */
+#define ACK_TIME SMCR_TIME_SECOND /* an acknowledgement that comes this long after a packet does not
+                                     show the link of the packet, nanoseconds */
 
 /* ---- queue pairs ---- */
 
@@ -65,8 +65,7 @@ smcr_lgr_has_base(const smcr_lgr_t *lgr, int side)
     return lgr->base_known[side] || !(lgr->state->base_uncertain || is_like_peer);
 }
 
-/* The group has no index yet: it gets one when a message proves that it differs from all other
- * groups (smcr_lgr_give_index()). */
+/* The group has no index yet (smcr_lgr_give_index()). */
 smcr_lgr_t *
 smcr_lgr_new(smcr_state_t *state)
 {
@@ -159,8 +158,7 @@ smcr_link_move(smcr_link_t *link, smcr_lgr_t *lgr)
     list_link(link);
 }
 
-/* Removes a queue pair from the table of queue pairs: its number was reused or announced wrongly.
- * smcr_qp_find() does not find the queue pair any more. */
+/* Removes a queue pair from the table of queue pairs: smcr_qp_find() does not find it any more. */
 static void
 forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
 {
@@ -187,8 +185,8 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
     qp->ground = (uint8_t)ground;
     wmem_map_insert(state->qps, &qp->key, qp);
     /* Until now the queue pair was not known, so acknowledgements that it has received were not
-     * noted. So the WRITEs that its peer has received so far count as acknowledged, and all
-     * messages to the peer so far as completed. */
+     * noted. So all packets that its peer has received so far count as acknowledged, and all
+     * messages to the peer as completed. */
     smcr_qp_peer(qp)->unacked.count = 0;
     smcr_traffic_t *requests = &smcr_qp_peer(qp)->traffic;
     requests->completed_psn = MAX(requests->completed_psn, requests->flow.highest);
@@ -273,8 +271,8 @@ smcr_link_activate(smcr_link_t *link)
     return update_type(link->lgr);
 }
 
-/* A group ends once: `ended_frame` keeps the first frame, unless an active link has come up since.
- * The link stays in `deleted_links` until release.c forgets its history. */
+/* `ended_frame` keeps the first frame, unless a link has become active since. The link stays in
+ * `deleted_links` until release.c forgets its history. */
 bool
 smcr_link_delete(smcr_link_t *link, uint32_t frame)
 {

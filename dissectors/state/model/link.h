@@ -57,15 +57,17 @@ typedef struct {
     bool number_known;      /* the queue pair number in `key` is known */
     bool gid_known;         /* the GID in `key` is known; it may be known before the number */
     smcr_ib_qp_key_t key;   /* GID and queue pair number */
-    uint8_t ground;         /* enum smcr_ground: message or packet from which `key` is known */
+    uint8_t ground;         /* enum smcr_ground: message or packet from which the number in `key` is
+                               known */
     uint8_t mtu;            /* MTU code that the host of the queue pair has announced (A.2.3); 0:
-                               none */
+                               not known */
     bool mtu_repeated;      /* `mtu` is from a CLC message of a later contact of the group, in which
                                the MTU field has no meaning */
 
     /* ---- ANCK: for how many messages the host of the queue pair has announced space ---- */
     int32_t credits;        /* number of messages for which the peer still has credits, as far as
-                               captured packets show; negative: announcements are missing */
+                               captured packets show; negative: the peer has sent more messages than
+                               it had credits */
     bool has_credits;       /* all announcements are captured, from the first one on: that of CLC or
                                ADD LINK */
     bool limits_peer;       /* the host has announced credits: its peer waits when it has none */
@@ -80,13 +82,12 @@ typedef struct {
      * wrong operation code */
     smcr_psn_t last_late_psn;
     uint32_t last_late_frame; /* frame of the last such request (see `last_late_psn`) that is no
-                                 WRITE, or that was deferred; 0: none */
+                                 WRITE, or whose content was judged after its own frame; 0: none */
     uint32_t proven_missing; /* number of packets missing in this flow of which later messages prove
                                 what they were: smcr_evidence_prove_missing() */
     bool send_unfinished;   /* a SEND message of several packets has begun, and its last packet has
                                not come */
-    smcr_psn_t send_psn;    /* PSN of the first packet of the last SEND message of several packets;
-                               see `send_unfinished` */
+    smcr_psn_t send_psn;    /* PSN of the last SEND FIRST packet so far; 0: none */
     smcr_unacked_t unacked; /* WRITE packets and messages that wait for their acknowledgement */
     wmem_list_t *deferred;  /* packets that came after a sequence gap, and wait until a later packet
                                proves whether the receiver has taken them in (flow/deferred.h).
@@ -97,25 +98,26 @@ typedef struct {
                                known when they came */
     smcr_psn_t unpositioned_psn; /* highest PSN of WRITE packets without a known position; 0:
                                     none */
-    /* lowest PSN of the last run of WRITE packets without a known position. The run ends at
-     * `unpositioned_psn`. Its successive PSNs are at most SMCR_WRITE_UNPLACED_NEAR apart */
+    /* first PSN of the last run of WRITE packets without a known position. The run ends at
+     * `unpositioned_psn`. A packet with a lower PSN than the run, or with one that is more than
+     * SMCR_WRITE_UNPLACED_NEAR above its end, begins a new run. 0: none */
     smcr_psn_t unpositioned_from;
     uint32_t unpositioned_before; /* `unpositioned` before the first packet of this run */
     smcr_write_t **writes;  /* circular buffer of the last WRITE requests, in parts of a few
                                requests each (write.c); NULL: none so far, or forgotten, since the
                                link was deleted (flow/release.c) */
-    uint32_t write_count;   /* number of WRITE requests so far, also those that have left `writes`;
-                               0 if `writes` is NULL */
-    smcr_psn_t next_write_psn; /* next PSN after the highest PSN of all WRITE requests so far; 0:
-                                  none */
+    uint32_t write_count;   /* number of WRITE requests that were put into `writes`, also those that
+                               have left it; 0 if `writes` is NULL */
+    smcr_psn_t next_write_psn; /* PSN after the highest PSN that belongs to a WRITE request so far,
+                                  whether its packet has come or not; 0: none */
     smcr_psn_t damaged_first; /* PSN of the newest packet with a wrong ICRC that begins a WRITE
                                  request of several packets; 0: none so far */
     smcr_psn_t damaged_last; /* PSN of the last packet so far that continues the request of
                                 `damaged_first`; set with `damaged_first` */
     struct smcr_startless *startless; /* packets of requests whose first packet may still come
                                          (state/flow/place_packet.c); NULL: none so far */
-    bool has_likely_owner;  /* `writes` has, or has had, a request whose connection is only likely
-                               and not certain */
+    bool has_likely_owner;  /* `writes` may have a request whose connection is only likely and not
+                               certain; false: it has none */
     wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets whose request, RMB or
                                           connection is not known; NULL: none so far */
 } smcr_qp_t;
@@ -143,14 +145,14 @@ struct smcr_link {
     uint32_t index;         /* number of the link in the capture, from 0 */
     smcr_lgr_t *lgr;        /* its link group */
     bool has_number;        /* `number` is known */
-    uint8_t number;         /* number of the link in LLC messages */
+    uint8_t number;         /* number of the link in LLC messages; see `has_number` */
     smcr_qp_t qp[2];        /* the two queue pairs of the link, by side of the link group */
 
-    /* ---- its state, as LLC messages show it ---- */
+    /* ---- its state ---- */
     /* state of the link, as LLC messages and traffic show it */
     smcr_link_state_t state;
-    bool state_uncertain;   /* `state` may be wrong, since an earlier LLC message of the group may
-                               be missing */
+    bool state_uncertain;   /* `state` may be wrong, or the link may have come to it otherwise than
+                               captured messages show: an LLC message of the group may be missing */
     /* last frame with a DELETE LINK that may have led to the deletion of the link; 0: none. There
      * are two kinds: 1. a request that is not certainly the server's, and asks to delete the link;
      * 2. a response whose request is missing. Later packets on the link prove that the link was not
@@ -159,8 +161,8 @@ struct smcr_link {
     uint32_t state_frame;   /* frame of the message that deleted or rejected the link; 0: none */
     uint32_t lost_frame;    /* frame of the first DELETE LINK for this link alone with the reason
                                "lost path" (A.3.4); 0: none */
-    bool lost_by_server;    /* the server was the first side that reported the lost path; only set
-                               if `lost_frame` is set */
+    bool lost_by_server;    /* the server sent the message in `lost_frame`, as far as the roles were
+                               known then */
     uint32_t used_before_loss; /* last frame before `lost_frame` up to which both sides have used
                                   the link; 0: none */
     uint32_t packet_count;  /* number of captured packets of both directions, without packets of
@@ -174,10 +176,11 @@ struct smcr_link {
                                none */
     uint32_t confirm_frame; /* frame of the first CONFIRM LINK request; 0: none */
     uint32_t deleted_frame; /* frame of the DELETE LINK that ended the link; 0: none */
-    bool may_have_ended_before; /* another message may have ended the link before
-                                   `deleted_frame`: it is not certain that it was active */
+    bool may_have_ended_before; /* DELETE LINK for all links ended the link, and another message may
+                                   have ended it before `deleted_frame` */
     uint32_t used_before_end; /* last frame before `deleted_frame` up to which both sides have used
-                                 the link, if its group ended with it; 0: none */
+                                 the link, if DELETE LINK for all links ended it; 0: otherwise, or
+                                 none */
     uint32_t delete_reason; /* reason code (A.3.4) of the last DELETE LINK that named the link, also
                                of a client's request, or of the message that ended the group; 0:
                                none came, or the reason is not known */
@@ -277,10 +280,11 @@ struct smcr_lgr {
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
     smcr_lgr_tapped_t tapped; /* tap from which the packets of the group come. A group of a tap has
                                  one connection, and a link that no packet on the wire names */
-    bool is_unnumbered;   /* the last messages that the tap has shown have no sequence numbers: a
-                             missing message may leave no trace */
+    bool is_unnumbered;   /* messages of the tap have no sequence numbers, as its last message
+                             shows; before its first message: the tap shows SMC-D. A missing message
+                             may leave no trace */
     /* socket that a file of smcss reports, if only this report gives `server`; NULL: `server` is
-     * not known, or is known from messages or netlink */
+     * not known, or has another source */
     smcr_socket_t *role_source_file;
 
     /* ---- its first contact ---- */
@@ -291,9 +295,9 @@ struct smcr_lgr {
      * group. The Confirm shows whether it is the server's queue pair. NULL: none, or the Confirm
      * has come */
     smcr_qp_t *shown_before;
-    bool clocks_proven;   /* the order of captured frames proves `clocks_differ`. If false, the
-                             reason for `clocks_differ` may be that the capture has no RoCE packet
-                             of the group */
+    bool clocks_proven;   /* captured frames prove `clocks_differ`. If false, the reason for
+                             `clocks_differ` may be that the capture has no RoCE packet of the
+                             group */
     bool clocks_told;     /* an event has reported `clocks_proven` */
     bool confirmed_late[2]; /* by side: the side has sent CONFIRM RKEY for an RMB only after CLC
                                named the RMB for a connection that is open */
@@ -305,14 +309,14 @@ struct smcr_lgr {
 
     /* ---- links ---- */
     uint32_t ended_frame; /* frame in which the group ended: of the server's DELETE LINK for all
-                             links, or of the message that deleted the last remaining link. A later
-                             one replaces it if a link has become active in between; 0: none */
+                             links, or of the message that deleted the last link in use. A later one
+                             replaces it if a link has become active in between; 0: none */
     bool asked_to_end[2]; /* by side: the side has sent a request to delete all links. If both sides
                              have, the group has ended: one of them is the server */
     uint32_t asked_reason; /* reason of the first of these requests; set with `asked_to_end` */
     uint32_t active_links; /* number of active links */
     wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
-    /* newest link, deleted or not; NULL: none, or the group was joined with another one */
+    /* newest link, deleted or not; NULL: none, or the group is given up */
     smcr_link_t *newest_link;
     /* oldest link that smcr_link_older() finds, if the group has had so many links that older ones
      * are forgotten; NULL: no link is forgotten. Forgotten links stay in memory, and reports find
@@ -366,10 +370,12 @@ struct smcr_lgr {
                                       tokens */
     uint32_t token_difference; /* token of side 1 minus token of side 0, modulo 2^32; see
                                   `knows_token_difference` */
-    uint32_t joined_as_expected; /* number of connections whose two directions were joined, since
-                                    cursors and tokens are the expected ones */
-    bool token_unmatched; /* the first message of a direction came whose token is not the expected
-                             one for any other direction of the group */
+    uint32_t joined_as_expected; /* how many times cursors or tokens have shown the other direction
+                                    of a connection, and the two tokens had the expected
+                                    difference */
+    bool token_unmatched; /* a message with sequence number 1, whose sender has read data, had a
+                             token that is not the expected one for any other direction of the
+                             group */
 
     /* ---- what both sides have agreed on ---- */
     bool immediate;       /* WRITEs have immediate data whose meaning is not known. They may be in
@@ -380,8 +386,7 @@ struct smcr_lgr {
                               captured First Contact Extension agrees on it, or WRITEs show it */
     bool has_plain_messages; /* a CDC message, or a WRITE that ends without immediate data, has
                                 come */
-    bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK, from WRITEs or cursors,
-                             or since a tap shows the group */
+    bool base_known[2];   /* `base` of the side is known */
     uint8_t base[2];      /* offset of the first byte of data in the side's RMB elements, bytes: 0,
                              or 4 after an eyecatcher; see `base_known` */
 
@@ -404,7 +409,7 @@ struct smcr_lgr {
     smcr_lgr_type_t type; /* type of the group, by its active links */
     struct smcr_rules_links_lgr *links_memory; /* what state/rules/links/ keeps of the group; NULL:
                                                   nothing */
-    int single_side;      /* side that uses only one device, if the group is asymmetric;
+    int single_side;      /* side on which two active links share a device, 1 if on both sides;
                              SMCR_LGR_SIDE_UNKNOWN: the group is not asymmetric */
     /* by side: report of the group by the host of this side, over netlink; NULL: none, or several
      * reports fit the link */
@@ -413,7 +418,7 @@ struct smcr_lgr {
                                      nothing */
 };
 
-/* Notes that the order of captured frames proves that times of two clocks differ. */
+/* Notes that captured frames prove that TCP and RoCE have times of two clocks. */
 static inline void
 smcr_lgr_prove_clocks(smcr_lgr_t *lgr)
 {
@@ -454,20 +459,20 @@ smcr_qp_is_at(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH])
     return smcr_gid_is_same(qp->key.gid, gid);
 }
 
-/* A map with smcr_ib_qp_key_t as keys. */
+/* Makes a map whose keys are smcr_ib_qp_key_t. It lives as long as `scope`. */
 wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 
 /* The queue pair with this key; NULL: not known. */
 smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
-/* Returns the queue pair with this key, if it is the server's queue pair of its link (`server`
+/* Returns the queue pair with this key, if it may be the server's queue pair of its link (`server`
  * true), or the client's queue pair (`server` false). NULL: no such queue pair is known. Also NULL
  * if the known queue pair belongs to a deleted or rejected link, or to the other role: the key then
  * names a newer queue pair, whose announcement is not captured. */
 smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server);
 
 /* Upper bound of the payload of one packet that the queue pair receives, bytes. Returns 4096 if the
- * MTU is not known. */
+ * MTU of the link is not known. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
 /* The last frame up to which both sides have sent a request on the link; 0: at least one side has
@@ -503,23 +508,21 @@ smcr_qp_peer(smcr_qp_t *qp)
     return &qp->link->qp[!qp->side];
 }
 
-/* Whether it is known where data begins in the RMB elements of `side`: at 0, or at 4 after an
- * eyecatcher. If no message and no data of the side shows this, data is assumed to begin at 0,
- * unless an element anywhere in the capture has an eyecatcher. */
+/* Whether `base` of `side` is where data begins in the RMB elements: since it is known, or since
+ * data is assumed to begin at 0. The latter is not assumed if an element anywhere in the capture
+ * may have an eyecatcher. */
 bool smcr_lgr_has_base(const smcr_lgr_t *lgr, int side);
 
 /* Makes a link group of which nothing is known. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
-/* Whether the capture is out of order: a request of any link group has come after its own
- * acknowledgement. */
+/* Whether the capture is out of order (`is_out_of_order` of smcr_state). */
 bool smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr);
 
-/* Number of link groups that have an index; their indices are 0 to this number minus 1. */
+/* The highest index of a link group, plus 1; 0: no group has an index. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index, if the group has none so far. Called when a message proves that the
- * group differs from all other groups. */
+/* Gives a link group its index, if the group has none so far. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* Sets the side of the server, as CLC or LLC shows it. Changes nothing if this side is known
@@ -568,7 +571,7 @@ void smcr_link_move(smcr_link_t *link, smcr_lgr_t *lgr);
 /* Sets the link's queue pair of `side` to `key`. `ground`: kind of the message or packet that shows
  * this queue pair. Nothing changes in two cases: 1. the queue pair of this side is known already;
  * 2. `key` is the queue pair of the link's other side. If another link has the queue pair `key`,
- * the number has been reused: the peer of the older queue pair is not found any more either. */
+ * the number counts as reused: the peer of the older queue pair is not found any more either. */
 void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
                  enum smcr_ground ground);
 
@@ -589,8 +592,7 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
     return NULL;
 }
 
-/* Forgets both queue pairs of the link: smcr_qp_find() does not find them any more. Their numbers
- * have been reused in packets that are not captured, or CLC named the wrong link. */
+/* Forgets both queue pairs of the link: smcr_qp_find() does not find them any more. */
 void smcr_link_forget_qps(smcr_state_t *state, smcr_link_t *link);
 
 /* Makes an announced link active; a link in another state does not change. Returns whether the type
@@ -604,8 +606,8 @@ bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 /* ---- links that began before the capture ---- */
 
 /* Makes a link, and the group of the link, for the queue pair `roce->destination`. A message has
- * proven that this queue pair carries SMC-R, though no captured message announces it. The sender's
- * queue pair stays unknown. Returns the queue pair `roce->destination`. */
+ * proven that this queue pair carries SMC-R, though no captured message announces it. Of the
+ * sender's queue pair only the GID is known. Returns the queue pair `roce->destination`. */
 smcr_qp_t *smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce);
 
 /* Finds the link of an acknowledgement that goes to an unknown queue pair. Such a link is between

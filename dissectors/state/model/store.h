@@ -1,6 +1,6 @@
 /* Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
- * streams, records. Does not know the changes and breaches that a message causes. Only the rooms of
- * state/ include this header: the rooms above read the state through state.h.
+ * streams, records. Does not know the changes and breaches that a message causes. Most rooms above
+ * state/ read the state through state.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -21,16 +21,17 @@ struct smcr_state {
     uint32_t last_frame;     /* last frame from which something was learned; frames come in order */
     uint64_t last_time;      /* latest time of a packet with a record, nanoseconds since the
                                 epoch */
-    uint32_t interface;      /* number of the interface of the last packet; see `has_interface` */
+    uint32_t interface;      /* number of the interface of the last learned packet; see
+                                `has_interface` */
     bool has_interface;      /* `interface` is known */
     bool several_interfaces; /* packets have come from more than one interface */
-    uint32_t captured_late;  /* number of requests that the capture has long after their
-                                acknowledgement (../flow/packet_flow.c) */
+    uint32_t captured_late;  /* number of requests that came in the order of PSNs, but long after
+                                their acknowledgement (../flow/packet_flow.c) */
     bool has_trouble;        /* a packet of a link had a wrong ICRC, or was retransmitted: later
                                 packets may be damaged, so their ICRC is checked
                                 (smcr_state_packet_is_doubtful()) */
     bool is_out_of_order;    /* the capture is out of order: a request has come after its own
-                                acknowledgement, or a tap has shown messages out of order */
+                                acknowledgement, or a tap has shown messages or data out of order */
     smcr_slab_t entries;     /* entries that smcr_state_alloc0() has made */
     /* record.c */
     smcr_slab_t records;     /* the packed records */
@@ -44,29 +45,30 @@ struct smcr_state {
                                      application's dissectors; NULL: none so far */
     uint64_t buffered_bytes; /* number of bytes that are copied for smcr_held_t, and neither handed
                                 on nor dropped */
-    wmem_list_t *released_payload; /* smcr_held_t: packets whose copy is freed after the current
-                                      frame (smcr_held_release()); NULL: none so far */
+    wmem_list_t *released_payload; /* smcr_held_t: packets whose copied bytes are not needed after
+                                      `handed_on_frame` (smcr_held_release()); NULL: none so far */
     wmem_map_t *forgotten_parts; /* smcr_conn_t -> what its forgotten records pointed to (record.c);
                                     NULL: none so far */
     /* link.c */
-    uint32_t lgr_count;      /* number of link groups that have an index */
-    uint32_t link_count;     /* number of links */
+    uint32_t lgr_count;      /* index of the next link group that gets one */
+    uint32_t link_count;     /* number of links that were made so far */
     uint32_t tapped_qps;     /* number of queue pairs that were made for connections of a tap
                                 (state/flow/tapped/tapped.c) */
     wmem_list_t *lgrs;       /* smcr_lgr_t: link groups that have an index, oldest first; of more
                                 than LGRS_MAX (link.c) only the newest ones */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t: known queue pairs */
-    bool base_uncertain;     /* an RMB element somewhere in the capture has an eyecatcher before its
-                                data. So without CONFIRM LINK it is not known whether data begins at
-                                offset 0 in other elements */
-    /* by link number: last frame with a DELETE LINK for a link that the state does not find in the
-     * group of the message; 0: none. Entry 0: DELETE LINK for all links, or a DELETE LINK whose
-     * content is not known */
+    bool base_uncertain;     /* an RMB element somewhere in the capture has, or may have, an
+                                eyecatcher before its data. So data of other elements is not assumed
+                                to begin at offset 0 */
+    /* by link number: last frame with a DELETE LINK which may mean a link that the state does not
+     * know as one of the message's group; 0: none. Entry 0: the DELETE LINK is for all links, or
+     * its content was not taken in */
     uint32_t uncertain_deletions[256];
     wmem_list_t *deleted_links; /* smcr_link_t: deleted links whose history is still in memory
                                    (state/flow/release.c) */
-    wmem_list_t *half_known_links; /* smcr_link_t: the newest links of which only one queue pair is
-                                      known, at most HALF_KNOWN_MAX (link.c) */
+    wmem_list_t *half_known_links; /* smcr_link_t: links of which only one queue pair was known when
+                                      they were made; the newest ones, at most HALF_KNOWN_MAX
+                                      (link.c) */
     /* rmb.c */
     GHashTable *rkeys;       /* smcr_rmb_rtoken_t, by queue pair of the owner and RKey */
     /* conn.c */
@@ -82,17 +84,17 @@ struct smcr_state {
     /* state/flow/writes/orphan.c */
     wmem_map_t *unknown_qps; /* smcr_ib_qp_key_t -> WRITE packets that have come to a queue pair
                                 which no message has announced */
-    uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* numbers that stand for unknown queue
-                                                               pairs which have received too many
-                                                               packets (full_qp_key()) */
+    uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* numbers of unknown queue pairs whose
+                                                               further packets are not kept
+                                                               (full_qp_key()); 0: entry not used */
     /* points/ */
     struct smcr_points *points; /* packets at several capture points; NULL: only one point is known
                                    so far, or the preference `points` turns them off */
     /* state/state.c */
     wmem_map_t *senders;     /* address of a sender, interface and kind of checksum -> how many of
-                                its checksums are right and wrong; NULL: none was checked */
+                                its checksums are right and wrong; NULL: none was counted */
     wmem_map_t *damage;      /* Wireshark's TCP conversation -> smcr_state_damage_t; NULL: no
-                                segment was damaged */
+                                segment is known to be damaged, or may be */
 };
 
 typedef struct smcr_state smcr_state_t;
@@ -119,8 +121,8 @@ smcr_state_free(smcr_state_t *state, void *object, size_t size)
 #define SMCR_STATE_MADE(state, kept) \
     (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0(state, sizeof **(kept))))
 
-/* Notes that the state learns from `frame`. The functions of doors that change the state call this
- * function first. Asserts that frames come in order, which is so in the first pass only. */
+/* Notes that the state learns from `frame`. Asserts that frames come in order, which is so in the
+ * first pass only. */
 static inline void
 smcr_state_learns(smcr_state_t *state, uint32_t frame)
 {
