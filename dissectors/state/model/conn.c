@@ -76,7 +76,7 @@ smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4, const uint
 }
 
 /* The connection leaves the table first: its key is `conversation`. The addresses stay in memory;
- * without a conversation nobody may read them. */
+ * without ports they mean nothing. */
 void
 smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn)
 {
@@ -148,8 +148,8 @@ smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t t
     entry->conn = conn;
 }
 
-/* Removes both alert tokens of the connection from the table `tokens`: they name no connection in
- * its group any more. */
+/* Removes both alert tokens of the connection from the table `tokens`, as far as they still name
+ * it. */
 static void
 forget_tokens(smcr_state_t *state, const smcr_conn_t *conn)
 {
@@ -201,8 +201,7 @@ is_leaving(const smcr_conn_t *conn)
     return conn->is_leaving;
 }
 
-/* Called after the leaving connections were taken out of the list of the group
- * (smcr_conn_take_leaving()), and before they are freed. */
+/* Must be called before the leaving connections are freed. */
 void
 smcr_conn_forget_leaving(smcr_lgr_t *lgr)
 {
@@ -312,7 +311,8 @@ has_bits(const uint8_t *one, const uint8_t *other, unsigned bits)
     return memcmp(one, other, bytes) == 0 && (!rest || !((one[bytes] ^ other[bytes]) & rest));
 }
 
-/* Whether the server's IPv4 address is in the subnet of the client. */
+/* Whether the server's IPv4 address is in the subnet of the client. A mask of more than 32 bits
+ * breaks the format: then any address counts as inside. */
 static bool
 is_in_subnet(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
 {
@@ -387,7 +387,7 @@ smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];
 
-    /* this is the first known request of the connection to this queue pair */
+    /* the side's last known request came to another queue pair, or there was none */
     if (reader->valid_from.qp != qp)
         reader->valid_from = smcr_point_at(qp, reader->valid_from.qp ? 0 : psn - 1);
     if (reader->last_confirmed_use.qp != qp || reader->last_confirmed_use.psn < psn)
@@ -432,8 +432,8 @@ smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, 
     return first ? one : other;
 }
 
-/* The connection of the messages is known by at least one token. The reader of the joined stream
- * may have reported in `conn` how far it has read. */
+/* `early` is known by at least one token. The reader of the joined stream may have reported in
+ * `conn` how far it has read. */
 void
 smcr_join_early(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *early)
 {
@@ -549,8 +549,7 @@ move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
     }
 }
 
-/* Joins the group `lgr` into the group of `moved->now`: both objects are the same link group. A
- * fact that `lgr` knows must not be lost: the group that stays takes it over. */
+/* Joins the group `lgr` into the group of `moved->now`: both objects are the same link group. */
 static void
 move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {
@@ -569,9 +568,9 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     lgr->newest_link = NULL;
 }
 
-/* Whether nothing but `qp` is known of its link and its link group. Three conditions: 1. the link
- * began before the capture; 2. of its other queue pair only the GID is known; 3. the group has no
- * other link. */
+/* Whether nothing but `qp` is known of its link and its link group. Three conditions: 1. nothing
+ * proves that its group differs from all other groups (SMCR_LGR_NO_INDEX); 2. of its other queue
+ * pair only the GID is known; 3. the group has no other link. */
 static bool
 is_half_known(const smcr_qp_t *qp)
 {
@@ -653,7 +652,8 @@ move_to_group(smcr_state_t *state, smcr_conn_t *conn, smcr_lgr_t *now)
             smcr_conn_set_token(state, conn, side, conn->side[side].token);
 }
 
-/* Moves all connections and RMBs of the group `lgr` to the group `now`. */
+/* Moves all connections and RMBs of the group `lgr`, and the difference of its tokens, to the group
+ * `now`. */
 static void
 move_all(smcr_state_t *state, smcr_lgr_t *lgr, smcr_lgr_t *now)
 {
@@ -674,8 +674,8 @@ move_all(smcr_state_t *state, smcr_lgr_t *lgr, smcr_lgr_t *now)
 }
 
 /* Every doubt gives no join. An Accept of a later contact names the initial PSN of its link, too,
- * and queue pairs begin at random PSNs. The server of `link` has to be on the same side as that of
- * `lgr`, as it is if CLC messages have shown both groups. */
+ * and queue pairs begin at random PSNs. Both groups must have their server on the same side, as
+ * they do if CLC messages have shown both. */
 smcr_link_t *
 smcr_join_offered(smcr_state_t *state, smcr_lgr_t *lgr, const smcr_ib_qp_key_t *key, uint32_t psn)
 {

@@ -1,8 +1,8 @@
 /* Connections that offer or use SMC-R: from the TCP handshake over CLC to the CDC messages.
  *
- * A connection is written in the first pass only. It lives as long as the capture file, with one
- * exception: if the capture is read only once, for -z smcr,lines, it is released after its end
- * (flow/release.c). A "point" is an smcr_point_t: a PSN in the flow to a queue pair.
+ * The state writes a connection in the first pass only. A connection lives as long as the capture
+ * file, with one exception: if the capture is read only once, for -z smcr,lines, it may be released
+ * after its end (flow/release.c). A "point" is an smcr_point_t: a PSN in the flow to a queue pair.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -17,6 +17,7 @@ typedef struct smcr_exchange smcr_exchange_t;
  * receives, and what it has sent. "Last CDC message" in a member's comment means: the last captured
  * CDC message of this connection from this side whose content counts. Failover validations do not
  * count, and messages after a sequence gap count only when the receiver has taken them in.
+ * Immediate data in place of a CDC message count as one.
  *
  * The order of the members matters to take_direction() in conn.c, which joins two directions to one
  * connection. For one of the two sides the function copies the members up to `size`, which are
@@ -35,8 +36,9 @@ typedef struct {
      * producer cursor gives the position of the next request, in the flow to this side; before the
      * first one: as `valid_from` */
     smcr_point_t last_positioned_write;
-    smcr_point_t last_cdc_received; /* point of the last CDC message of this connection, in the flow
-                                       to this side */
+    smcr_point_t last_cdc_received; /* point of the peer's last CDC message, in the flow to this
+                                       side; if the peer moved to another link before its first one:
+                                       as `valid_from`. No queue pair: none so far */
     uint8_t rmb_index;    /* number of the RMB element of the connection, 1 to 255; 0: not known */
     /* packets to the RMB element of this side may belong to another connection. Three cases: 1. CLC
      * has given the element to another open connection, too; 2. the element may have had an earlier
@@ -59,8 +61,9 @@ typedef struct {
      * side. If a tap shows the connection: point of the last packet before the first one of the
      * connection. No queue pair: neither is known */
     smcr_point_t announced_at;
-    smcr_link_t *link;      /* last link on which this side sent; before its first message, the link
-                               that CLC has named; NULL: not known */
+    smcr_link_t *link;      /* link of this side's last CDC message or failover validation; before
+                               the first one, the link that CLC or a tap has shown; NULL: not
+                               known */
     uint32_t cursor_update_request; /* exchange of this side's open request for a consumer cursor
                                        update, by its slab number (smcr_slab_entry()); 0: no such
                                        request is open */
@@ -113,9 +116,8 @@ typedef struct {
     bool steps_missing;     /* immediate data of this side are missing, or their steps were not
                                known: `cons` is only a lower bound. Each message that a tap shows
                                sets this member anew */
-    bool writes_missing;    /* WRITEs of this side with immediate data may be missing since the last
-                               WRITE whose place was known. Until the next such WRITE, `prod` is
-                               only a lower bound */
+    bool writes_missing;    /* the last immediate data of this side gave no producer cursor: `prod`
+                               is only a lower bound */
     bool is_step_full;      /* the step in the last immediate data of this side had the highest
                                possible value, so the next step may report only the rest */
     bool last_cdc_missing;  /* CDC messages that this side sent after its last captured CDC message
@@ -134,12 +136,12 @@ typedef struct {
 typedef enum {
     SMCR_FALLBACK_NONE,      /* the connection uses SMC-R, or its handshake has not decided yet */
     SMCR_FALLBACK_NO_OPTION, /* the SYN-ACK has no SMC-R option */
-    SMCR_FALLBACK_NO_CLC,    /* application data follows the TCP handshake directly: both sides have
-                                sent the option, but no CLC message */
-    SMCR_FALLBACK_NO_ANSWER, /* application data follows the Proposal or the Accept: the peer has
-                                not answered with CLC */
+    SMCR_FALLBACK_NO_CLC,    /* application data follows the TCP handshake, and no Proposal or
+                                Accept is captured */
+    SMCR_FALLBACK_NO_ANSWER, /* application data follows CLC messages: the peer has not answered
+                                with CLC, or its Decline may be missing */
     SMCR_FALLBACK_DECLINED,  /* a side has sent a Decline */
-    SMCR_FALLBACK_TOLD,      /* a host reports the fallback over netlink */
+    SMCR_FALLBACK_TOLD,      /* a host reports the fallback */
 } smcr_fallback_kind_t;
 
 /* A fallback to TCP, and what was known in the frame that proves the fallback. */
@@ -147,13 +149,13 @@ typedef struct {
     uint32_t frame;        /* frame that proves the fallback; 0: no fallback, or only a file of
                               smcss reports it */
     uint32_t code;         /* reason of the fallback: the diagnosis in the Decline, or the reason
-                              that a host reports over netlink; 0: not known */
-    uint32_t peer_code;    /* diagnosis in the peer's Decline, as a host reports over netlink; 0:
-                              none */
+                              that a host reports; 0: not known */
+    uint32_t peer_code;    /* diagnosis in the peer's Decline, as a host reports; 0: none */
     uint8_t kind;          /* smcr_fallback_kind_t */
     uint8_t os;            /* operating system of the sender (smcr_clc_os_type), which only a
                               Decline of version 2 has; 0: not known */
-    uint8_t step;          /* type of the last CLC message before the fallback; 0: none */
+    uint8_t step;          /* CLC type of the last step of the handshake before the fallback:
+                              Proposal, Accept or Confirm; 0: none */
     bool by_server : 1;    /* the server sent the Decline; false: the client did, or there is no
                               Decline */
     bool both_options : 1; /* SYN and SYN-ACK have the SMC-R option */
@@ -175,8 +177,9 @@ struct smcr_conn {
     void *conversation;      /* Wireshark's TCP conversation; the state only keeps the pointer.
                                 NULL: not known. Then `tcp_stream` is not set, and addresses and
                                 ports are set only if a host has reported them */
-    struct smcr_payload_flow *flow[2]; /* by direction: object in which the room payload/ keeps the
-                                          state of the application's bytes; NULL: none */
+    struct smcr_payload_flow *flow[2]; /* objects in which the room payload/ keeps the state of the
+                                          application's bytes, by direction (smcr_conn_set_flow());
+                                          NULL: none */
     union {
         uint8_t ipv4[2][4];               /* IPv4 addresses by role, if the member `ipv4` of
                                              smcr_conn is true */
@@ -192,8 +195,8 @@ struct smcr_conn {
                                    (flow/tapped/tapped.c); NULL: nothing */
     uint32_t tcp_stream;     /* number of the TCP connection (tcp.stream) */
     uint32_t conversation_from; /* frame from which on `conversation` has been known, 0: not known;
-                                   of an object that was joined with another one (`merged_into`):
-                                   frame in which it was joined */
+                                   of an object of which a direction was joined into another one
+                                   (`merged_into`): frame in which it was joined */
 
     /* ---- its place in the capture ---- */
     uint32_t index;          /* number of the connection in the capture, from 0 (smcr.stream) */
@@ -207,8 +210,10 @@ struct smcr_conn {
     uint32_t clc_end_frame[2]; /* first frame in which the sender's bytes on TCP are no longer CLC,
                                   by sender; 0: not yet */
     uint32_t proposal_frame; /* last frame with the Proposal; 0: none */
-    uint32_t accept_frame;   /* last frame with the Accept; 0: none */
-    uint32_t confirm_frame;  /* last frame with the Confirm; 0: none */
+    uint32_t accept_frame;   /* frame of the last Accept whose queue pair and RMB are captured; 0:
+                                none */
+    uint32_t confirm_frame;  /* frame of the last Confirm whose queue pair and RMB are captured; 0:
+                                none */
     uint32_t decline_frame;  /* frame of the first Decline; 0: none */
     uint8_t clc_step_type;   /* CLC type of the last step of the handshake; if `clc_step` is set,
                                 this message began that exchange */
@@ -224,7 +229,8 @@ struct smcr_conn {
     bool knows_client : 1;   /* a SYN or SYN-ACK came before CLC, and shows who is the client */
     bool server_outside_subnet : 1; /* the server's address is in no subnet and no IPv6 prefix of
                                        the Proposal */
-    bool first_contact : 1;  /* the Accept makes a new link group */
+    bool first_contact : 1;  /* the last Accept has the flag "first contact": it makes a new link
+                                group */
     bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline has come, or the object
                                 was joined into the one that CLC has announced. Such a connection is
                                 not counted in `unfinished_clc_conns` of its group */
@@ -232,9 +238,7 @@ struct smcr_conn {
                                     (`clc_step_type`) */
     bool clc_cut : 1;        /* an Accept or Confirm is truncated by snaplen before its queue
                                 pair */
-    bool roles_unknown : 1;  /* it is not known which TCP end is the client. Either the first
-                                captured message is a Decline, or only a host's report of a fallback
-                                is captured */
+    bool roles_unknown : 1;  /* it is not known which TCP end is the client */
     bool ipv4 : 1;           /* the addresses are IPv4; false: IPv6 */
     bool is_translated : 1;  /* the capture has the TCP connection with other addresses or ports,
                                 too: NAT lies between client and server */
@@ -278,12 +282,12 @@ struct smcr_conn {
     const smcr_conn_t *merged_half; /* last object of which a direction was joined into this one
                                        (its `merged_into` is this one); NULL: none */
     /* of a connection of which only one direction is known: the opposite direction, known as
-     * another connection, that the cursors of its last fitting messages have selected (fits_often()
-     * in cdc_conn.c); NULL: none so far */
+     * another connection, that its last messages have fitted (count_fitting() in cdc_conn.c); NULL:
+     * none so far */
     const smcr_conn_t *fitting_half;
     smcr_cursor_t fitting_cursor; /* consumer cursor of the last message that `fitting_half` fits */
-    uint32_t fitting_count;       /* number of different consumer cursors that `fitting_half`
-                                     fits */
+    uint32_t fitting_count;       /* number of such messages, one after the other, each with another
+                                     consumer cursor than the one before */
     smcr_conn_side_t side[2];   /* the two sides, by side of the link group */
 };
 
@@ -296,16 +300,15 @@ smcr_conn_merged(smcr_conn_t *conn)
 }
 
 /* Whether the connection began before the capture. This is so if no SYN-ACK, no SYN with the option
- * and no CLC message of the connection is captured. Its addresses and ports are then known from a
- * host's report only. */
+ * and no CLC message of the connection is captured. */
 static inline bool
 smcr_conn_began_before_capture(const smcr_conn_t *conn)
 {
     return !conn->has_synack && !conn->option_syn && !conn->clc_types_received;
 }
 
-/* Whether the connection had begun when the packet to `qp` with the number `psn` was sent. An
- * earlier packet with the same token may belong to another connection. `conn` NULL gives false. */
+/* Whether the connection had begun when the packet to `qp` with the PSN `psn` was sent. An earlier
+ * packet with the same token may belong to another connection. `conn` NULL gives false. */
 static inline bool
 smcr_conn_had_begun(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -333,12 +336,12 @@ smcr_lgr_has_one_conn(const smcr_lgr_t *lgr)
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 
 /* Whether the server is inside the client's network: one of the IPv6 prefixes of the Proposal, or
- * the subnet of the client's IPv4 address, contains the server's address. Also true if a part of
- * the Proposal or an address is not captured, or if an IPv6 client has sent no prefix. (A.2.2) */
+ * the subnet of the client's IPv4 address, contains the server's address. True in every doubt, for
+ * example if a part of the Proposal is not captured. (A.2.2) */
 bool smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal);
 
-/* Called after a CLC message of the connection was taken in. Notes in the connection and its group
- * whether the CLC handshake is complete, and whether a first contact was declined. */
+/* After a CLC message: notes in the connection and its group whether the CLC handshake is complete,
+ * and whether a first contact was declined. */
 void smcr_conn_note_clc(smcr_conn_t *conn);
 
 /* Whether a side has closed or aborted the connection, or the connection was joined with another
@@ -353,15 +356,16 @@ smcr_conn_has_closed(const smcr_conn_t *conn)
 }
 
 /* Returns the first open connection of a list that begins at `*at` and is linked by `older_open`. A
- * connection is open if it has not closed, aborted or fallen back to TCP. Connections before the
- * result are removed from the list. NULL: no connection of the list is open. */
+ * connection is open if it has not closed, aborted or fallen back to TCP, and was not joined with
+ * another one. Connections before the result are removed from the list. NULL: no connection of the
+ * list is open. */
 smcr_conn_t *smcr_conn_first_open(smcr_conn_t **at);
 
-/* Notes a frame of the connection: a SYN or SYN-ACK with the option, a message, or a RoCE packet.
- * `when`: number and time of this frame. Returns the time since the connection's last frame,
- * nanoseconds plus 1. Returns 0 in four cases: 1. the connection has no earlier frame; 2. the last
- * frame is this frame; 3. the clock of the capture goes back; 4. since the last frame a WRITE has
- * come whose connection was not known, and which may belong to this connection. */
+/* Notes a frame of the connection. `when`: number and time of this frame. Returns the time since
+ * the connection's last frame, nanoseconds plus 1. Returns 0 in four cases: 1. the connection has
+ * no earlier frame; 2. the last frame is this frame; 3. the clock of the capture goes back; 4.
+ * since the last frame a WRITE has come whose connection was not known, and which may belong to
+ * this connection. */
 uint64_t smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when);
 
 /* Makes the tables of connections by token and by TCP conversation (`tokens` and `conversations` of
@@ -392,8 +396,8 @@ void smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4,
 void smcr_conn_take_leaving(smcr_lgr_t *lgr, void (*taken)(smcr_conn_t *conn, void *data),
                             void *data);
 
-/* Makes the group forget connections that are leaving: as maybe open, and as users of its RMB
- * elements. */
+/* Removes connections that are leaving from the list `newest_open_conn` of the group, and from its
+ * RMB elements. */
 void smcr_conn_forget_leaving(smcr_lgr_t *lgr);
 
 /* Removes the alert tokens of all connections that are leaving. */
@@ -439,9 +443,9 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
     return side->sending_done_frame || smcr_conn_side_has_closed(side);
 }
 
-/* Moves `consumed` of the stream that the side reads to the consumer cursor of the side's last CDC
- * message, if the positions of the stream are known. Needed if they became known only after this
- * message. */
+/* Moves `consumed` of the stream that the side reads forward to the consumer cursor of the side's
+ * last CDC message, if the positions of the stream are known. Needed if they became known only
+ * after this message. */
 static inline void
 smcr_conn_side_update_stream(smcr_conn_side_t *side)
 {
@@ -486,20 +490,19 @@ smcr_conn_side_has_invalid_cursor(const smcr_conn_side_t *side)
 }
 
 /* Whether data in the RMB element of `side` certainly belongs to the connection, and CDC cursors
- * give the position of the data. False in two cases: 1. two open connections may share the element;
- * 2. WRITEs of the group have immediate data of unknown meaning (`immediate` of smcr_lgr), which
- * may be in place of CDC messages. */
+ * give the position of the data. False in two cases: 1. `element_shared` of the side is set; 2.
+ * WRITEs of the group have immediate data of unknown meaning (`immediate` of smcr_lgr), which may
+ * be in place of CDC messages. */
 static inline bool
 smcr_conn_owns_element(const smcr_conn_t *conn, int side)
 {
     return !conn->lgr->immediate && !conn->side[side].element_shared;
 }
 
-/* Notes that the request with `psn` to the queue pair `qp` certainly belongs to the connection. If
- * this is the first such request to `qp`, there are two cases: 1. The connection has used no queue
- * pair before: the connection counts as begun right before this request. 2. The connection has used
- * another queue pair before: the connection has moved to another link, and any earlier request to
- * `qp` may belong to the connection. */
+/* Notes that the request with `psn` to the queue pair `qp` certainly belongs to the connection. Two
+ * cases change `valid_from`, too: 1. The connection has used no queue pair of this side before: it
+ * counts as begun right before this request. 2. It has used another queue pair: it has moved to
+ * another link, and any earlier request to `qp` may belong to it. */
 void smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
 /* Sets the object in which the room payload/ keeps the state of the application's bytes in one
@@ -532,8 +535,8 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 void smcr_join_replaced(smcr_state_t *state, smcr_qp_t *now, smcr_qp_t *from);
 
 /* Finds the link that ADD LINK offers in the group `lgr`, if Accepts of later contacts have named
- * it before: then clocks differ. The link, and all that CLC messages have shown of its group, move
- * to `lgr`. `key`, `psn`: the server's queue pair in ADD LINK, and the PSN with which it begins (24
+ * it before: then clocks differ. The link, and the connections and RMBs of its group, move to
+ * `lgr`. `key`, `psn`: the server's queue pair in ADD LINK, and the PSN with which it begins (24
  * bits, host byte order). Returns the link; NULL: no message has named it, or this is not certain.
  * (A.2.3, A.3.2) */
 smcr_link_t *smcr_join_offered(smcr_state_t *state, smcr_lgr_t *lgr, const smcr_ib_qp_key_t *key,

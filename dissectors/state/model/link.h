@@ -397,12 +397,12 @@ struct smcr_lgr {
      * response is captured */
     smcr_point_t last_confirm_rkey_at[2];
     smcr_lgr_withdrawal_t withdrawn[2]; /* RMBs that the side's last DELETE RKEY request names */
-    smcr_rmb_t *newest_rmb; /* RMB that was announced last; `older` leads to the others; NULL:
+    smcr_rmb_t *newest_rmb; /* RMB that came into the group last; `older` leads to the others; NULL:
                                none */
     unsigned rmb_count[2]; /* number of RMBs of the side that are alive */
-    /* RMB that was announced last when the last claim about the group was made
-     * (smcr_doubt_proof_t), or when another group was joined into this one: this RMB and older ones
-     * are not released; NULL: none */
+    /* `newest_rmb` when the last claim about the group was made (smcr_doubt_proof_t), or when
+     * another group was joined into this one: this RMB and older ones are not released; NULL:
+     * none */
     const smcr_rmb_t *claimed_rmb;
 
     /* ---- its type, and what other rooms keep of the group ---- */

@@ -52,8 +52,8 @@ smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey, 
     return same ? entry->rmb : NULL;
 }
 
-/* An announcement with the same RKey and address is the same RMB: link groups announce their RMBs
- * anew on each link. */
+/* An announcement with the RKey and address of an RMB that is alive means the same RMB: CLC
+ * messages of several connections may announce it. */
 smcr_rmb_t *
 smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
@@ -136,8 +136,8 @@ struct smcr_element {
     unsigned index;            /* number of the element, 2 to 255 */
 };
 
-/* Returns the element; NULL: no connection is known to use it. Not for element 1, whose connection
- * is in `first_element_conn`. */
+/* Returns the element with this number; NULL: the list does not have it. Not for element 1, whose
+ * connection is in `first_element_conn`. */
 static struct smcr_element *
 find_element(const smcr_rmb_t *rmb, unsigned index)
 {
@@ -219,7 +219,7 @@ has_ended(const smcr_rmb_t *rmb, uint32_t frame)
     return (withdrawn && withdrawn < frame) || (group && group < frame);
 }
 
-/* Makes the RToken unknown: an earlier one with the same RKey takes its place. */
+/* Makes the RToken unknown: an earlier one with the same RKey takes its place, if there is one. */
 static void
 forget_rtoken(smcr_state_t *state, const smcr_rmb_rtoken_t *gone)
 {
@@ -249,8 +249,8 @@ free_rare(smcr_state_t *state, smcr_rmb_rare_t *more)
     smcr_state_free(state, more, sizeof *more);
 }
 
-/* An RMB that was not withdrawn, since its whole group has ended, still counts as alive: end_life()
- * subtracts it from `rmb_count`. */
+/* An RMB that was not withdrawn, since its whole group has ended, may still count as alive:
+ * end_life() subtracts it from `rmb_count`. */
 void
 smcr_rmb_free(smcr_state_t *state, smcr_rmb_t *rmb)
 {

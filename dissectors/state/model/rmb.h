@@ -19,8 +19,8 @@ typedef struct smcr_rmb_rtoken {
                                none */
     smcr_rmb_t *rmb;        /* RMB that the key names */
     uint64_t va;            /* virtual address of the RMB's first byte */
-    struct smcr_rmb_rtoken *before; /* earlier RToken with the same RKey and another address;
-                                       NULL: none */
+    struct smcr_rmb_rtoken *before; /* earlier RToken for the same RKey on this link, which had
+                                       another address when this one was made; NULL: none */
 } smcr_rmb_rtoken_t;
 
 /* Members of an RMB that are rarely set, allocated on demand. */
@@ -35,11 +35,11 @@ typedef struct {
 /* A remote memory buffer: its owner receives data in it. */
 struct smcr_rmb {
     smcr_lgr_t *lgr;            /* link group of the RMB's owner */
-    smcr_rmb_t *older;          /* RMB of the group that was announced before this one; NULL:
-                                   none */
-    smcr_rmb_t *first;          /* oldest RMB object for the same memory. An owner that announces an
-                                   RMB again, without a withdrawal in between, makes a further
-                                   object. The RMB itself if it is the oldest object */
+    smcr_rmb_t *older;          /* RMB that came into the group before this one; NULL: none */
+    smcr_rmb_t *first;          /* oldest RMB object for the same memory: a further object may be
+                                   made if the owner announces the RMB once more, without a
+                                   withdrawal in between. The RMB itself if it is the oldest
+                                   object */
     smcr_rmb_rtoken_t *rtokens; /* newest RToken of the RMB, valid or not; its `next` leads to the
                                    older ones; NULL: none */
     /* connection of element 1, which is the only element that Linux uses; NULL: not known */
@@ -68,8 +68,8 @@ struct smcr_rmb {
 /* The rarely set members of the RMB, for writing. The first call allocates them. */
 smcr_rmb_rare_t *smcr_rmb_make_rare(smcr_state_t *state, smcr_rmb_t *rmb);
 
-/* The RToken for `rkey` on the link of `owner`, a queue pair of the RMB's owner; NULL: there is
- * none. */
+/* The newest RToken for `rkey` on the link of `owner`, a queue pair of the RMB's owner; NULL: there
+ * is none. `rkey`: in host byte order, here and below. */
 smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey);
 
 /* The RMB that `rkey` names on the link of `owner`, if the RMB is alive and has the address `va`;

@@ -21,7 +21,7 @@ typedef struct smcr_sockets {
     GHashTable *listeners;      /* ports of sockets that listen, in the dump `listen_dump` */
     /* dump of `listeners` */
     uint64_t listen_dump;
-    uint64_t cut_dump; /* number of the last dump of which a part is missing */
+    uint64_t cut_dump; /* number of the last dump of which a part is missing; UINT64_MAX: none */
     wmem_queue_t *named; /* smcr_conn_t: connections that wait for their TCP conversation */
     wmem_list_t *qps;    /* last result of smcr_socket_qps() */
     uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* the two GIDs for which `qps` was made */
@@ -165,9 +165,10 @@ find(const smcr_state_t *state, const smcr_told_socket_t *told)
                : NULL;
 }
 
-/* Notes which receive buffers are full in the report `told`. A buffer is full if its reader has
- * consumed none of the bytes in it. Nothing is noted of a report from a file. Nothing is noted
- * after the connection of the socket was found, since its packets show more than reports. */
+/* Notes which receive buffers are full in the report `told`. A buffer is full if its whole size is
+ * data that its reader has not consumed. Nothing is noted of a report from a file or without
+ * CONNINFO. Nothing is noted after the connection of the socket was found, since its packets show
+ * more than reports. */
 static void
 note_full(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t when)
 {

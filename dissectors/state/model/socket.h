@@ -1,9 +1,9 @@
-/* Sockets that hosts have reported over netlink, and their connections. A host reports its own end
- * of a connection: token, role, cursors. If both hosts of a connection have reported their ends,
- * each of the two sockets is called the mirror of the other socket.
+/* Sockets that hosts have reported, and their connections. A host reports its own end of a
+ * connection: token, role, cursors. If both hosts of a connection have reported their ends, each of
+ * the two sockets is called the mirror of the other socket.
  *
- * A dump is all that a host reports in answer to one request. A report may also come from a file
- * with the output of smcss. Such a report has no time (`is_from_file`).
+ * Hosts report over netlink: a dump is all that a host reports in answer to one request. A report
+ * may also come from a file with the output of smcss. Such a report has no time (`is_from_file`).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -58,8 +58,8 @@ smcr_socket_cursors_agree(int64_t ahead, int64_t other)
     return (ahead >= 0 && other >= 0) || (ahead <= 0 && other <= 0);
 }
 
-/* The socket that was kept last; its member `older` leads to all other sockets. NULL: there is
- * none. */
+/* The socket that was reported for the first time last; its member `older` leads to all other
+ * sockets. NULL: there is none. */
 smcr_socket_t *smcr_socket_newest(const smcr_state_t *state);
 
 /* Keeps the report `told` of a socket, which belongs to the dump with the number `dump`. A report
@@ -77,8 +77,8 @@ void smcr_socket_cut_dump(smcr_state_t *state, uint64_t dump);
  * missing, too. */
 bool smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump);
 
-/* The kept socket of the report `told`; NULL: there is none, or another socket has the token of the
- * report now. */
+/* The kept socket of the report `told`; NULL: there is none, or another socket has its token, or
+ * its addresses and ports, now. */
 const smcr_socket_t *smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told);
 
 /* The reported socket of the host with this GID that CDC messages to the host name by `token`;
@@ -87,7 +87,7 @@ smcr_socket_t *smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid
                                     uint32_t token);
 
 /* The only socket of the host with this GID whose reported producer cursor is `prod`. NULL: there
- * is none, there are several, or the end of the dump is not captured, so that there may be
+ * is none, one dump has several, or the end of the dump is not captured, so that there may be
  * others. */
 smcr_socket_t *smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
                                      smcr_cursor_t prod);
@@ -133,7 +133,7 @@ smcr_conn_t *smcr_socket_take_named(const smcr_state_t *state);
 
 /* A list of smcr_qp_t: all queue pairs of the reporting host whose links are between the two GIDs
  * of the report `told`. The list is valid until the next call. `frame`: the present frame; queue
- * pairs that are learned later in this frame may be missing in the list. Called only after a report
- * was kept. */
+ * pairs that are learned later in this frame may be missing in the list. A report must have been
+ * kept before. */
 wmem_list_t *smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told,
                              uint32_t frame);

@@ -140,9 +140,9 @@ may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uin
     return unseen.bytes && room && unseen.bytes >= skipped + room;
 }
 
-/* The lowest position at which this request can write. If the request would skip more bytes than
- * can be missing, the capture has messages of the reader before the data that they report as read.
- * Then the consumer cursors do not count. */
+/* The lowest position at which this request can write. If messages of the reader may come too early
+ * in the capture (`reads_early`), and the request would skip more bytes than can be missing,
+ * cursors do not count. */
 static uint64_t
 earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                     smcr_stream_unseen_t unseen)
@@ -276,8 +276,8 @@ cursor_in_data(const smcr_ring_t *ring, smcr_cursor_t cursor)
     return (smcr_cursor_t){cursor.wrap, MAX(cursor.count, ring->base)};
 }
 
-/* Positions that are known stay: the report only adds the size. The wrap count of `prod` may have
- * begun anew since `cons`: then `prod` is 65,536 rounds later than its wrap count says. */
+/* The wrap count of `prod` may have begun anew since `cons`: then `prod` is 65,536 rounds later
+ * than its wrap count says. */
 void
 smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                        smcr_cursor_t cons)

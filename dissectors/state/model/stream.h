@@ -17,7 +17,7 @@ typedef struct {
     uint32_t base; /* offset of the first byte of data, bytes: 0, or 4 after an eyecatcher */
 } smcr_ring_t;
 
-/* Number of data bytes that the ring holds; 0: its size is not known. */
+/* Number of data bytes that the ring holds; 0: its size is not known, or not larger than `base`. */
 static inline uint32_t
 smcr_ring_room(const smcr_ring_t *ring)
 {
@@ -32,22 +32,22 @@ smcr_ring_cursors_are_same(smcr_cursor_t one, smcr_cursor_t other)
 }
 
 /* How far the cursor `to` is ahead of the cursor `from`, bytes; negative: `to` is before `from`.
- * Wrap counts have 16 bits: a difference of 0x8000 or more counts as negative. */
+ * Wrap counts have 16 bits: a difference of 0x8000 or more counts as negative. If the ring has no
+ * known room, only the offsets count. */
 int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to);
 
 /* Reasons why a cursor is impossible. They are found by comparing the cursor with the element and
- * with the sender's last cursor. */
+ * with an earlier cursor of the same kind and sender. */
 typedef enum {
     SMCR_RING_FAULT_NONE,
     SMCR_RING_FAULT_OUTSIDE, /* the cursor points outside of the data of the element; the initial
                                 value, wrap 0 and count 0, is no fault */
-    SMCR_RING_FAULT_BACK,    /* the cursor is before the sender's last cursor of this kind */
-    SMCR_RING_FAULT_ROUND,   /* the cursor is more than a round ahead of the sender's last cursor of
-                                this kind */
+    SMCR_RING_FAULT_BACK,    /* the cursor is before the earlier cursor */
+    SMCR_RING_FAULT_ROUND,   /* the cursor is more than a round ahead of the earlier cursor */
 } smcr_ring_fault_t;
 
-/* The fault of the cursor `now`. `before`: the cursor of the same kind, producer or consumer, in
- * the sender's last message. */
+/* The fault of the cursor `now`. `before`: an earlier cursor of the same kind, producer or
+ * consumer, and sender. */
 smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now);
 
 /* The first position at or after `position` whose offset in the element is `offset`. Returns
@@ -55,7 +55,7 @@ smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before,
  * data. */
 uint64_t smcr_ring_next_position(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
 
-/* The offset of a position in the element, whose size is known. */
+/* The offset of a position in the element. The ring must have room (smcr_ring_room()). */
 static inline uint32_t
 smcr_ring_offset(const smcr_ring_t *ring, uint64_t position)
 {
@@ -72,7 +72,8 @@ typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 typedef struct {
     bool is_blocked;          /* the writer's last CDC message reports that it is blocked, and the
                                  writer has sent no new data since then */
-    bool is_full;             /* the RMB element has no free space */
+    bool is_full;             /* a message of the writer has filled the RMB element, and no captured
+                                 message has freed space since */
     smcr_when_t blocked;      /* frame and time since which the writer is blocked; set with
                                  `is_blocked`; frame 0: not known */
     smcr_point_t full_at;     /* point in the flow from the reader at which the element became
@@ -87,8 +88,8 @@ typedef struct {
                                   with the urgent flag may be missing; 0: no such data */
 } smcr_stream_stalls_t;
 
-/* The byte stream of one direction. A position counts bytes from the beginning of the
- * connection. */
+/* The byte stream of one direction. A position counts bytes from the beginning of the connection;
+ * if that is not captured, from an assumed beginning. */
 typedef struct {
     smcr_ring_t ring;    /* RMB element of the stream's receiver, as a ring */
     uint64_t written;    /* position up to which the receiver has taken in data of WRITEs */
@@ -106,9 +107,9 @@ typedef struct {
     smcr_cursor_t cons;  /* consumer cursor at `consumed` */
     bool positions_known; /* the positions `written` to `consumed` are known */
     bool may_rewrite;    /* the writer may write earlier data once more: a failover has moved the
-                            stream to another link, and no data after `positioned_end` was written
-                            since. Only data that was not acknowledged on the old link may be
-                            written once more (4.6) */
+                            stream to another link, and no request of new data was completed since.
+                            Only data that was not acknowledged on the old link may be written once
+                            more (4.6) */
     bool is_relative;    /* a tap shows the stream, and its positions count from the first
                             captured byte, or are assumed in another way */
     bool was_full;       /* the last CDC message that announced data has filled the RMB element */
@@ -143,8 +144,8 @@ void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base);
 
 /* Returns whether the producer cursor `prod` gives a position in the stream. If the size of the
- * element is not known, only a cursor of the first round gives a position. A cursor of a later
- * round then returns false and makes all later positions of the stream unknown. */
+ * element is not known, only a cursor in the round of the stream's last producer cursor does; a
+ * cursor in another round makes all later positions of the stream unknown. */
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
 /* The part of the element that a request writes to. */
@@ -206,9 +207,9 @@ bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod
 bool smcr_stream_position_before_start(const smcr_stream_t *stream, smcr_cursor_t prod,
                                        uint32_t before, uint64_t *position);
 
-/* Starts the stream of a connection that began before the capture. A host has reported its element,
- * `ring`, and the cursors up to which the stream was written and read. If the positions are known
- * already, only the size of the element is set. */
+/* Starts the stream of a connection that began before the capture. `ring`: its element. `prod` and
+ * `cons`: cursors up to which the stream was written and read. If the positions are known already,
+ * only the size of the element is set. */
 void smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                             smcr_cursor_t cons);
 
