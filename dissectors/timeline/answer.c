@@ -59,9 +59,9 @@ smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side)
 }
 
 /* Whether `answerer` has sent no WRITE since the request of `asker`, and no packet of either side
- * is missing since then. So its next WRITE answers the request, unless packets of the connection
- * are missing in a gap that is still open (smcr_timeline_settle_gap()). False if `asker` waits for
- * space, since its request may not be finished then. */
+ * is known to be missing since then. So its next WRITE answers the request, unless packets of the
+ * connection are missing in a gap that is still open (smcr_timeline_settle_gap()). False if `asker`
+ * waits for space, since its request may not be finished then. */
 static bool
 owes_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)
 {

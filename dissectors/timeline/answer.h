@@ -26,7 +26,7 @@ void smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side);
 void smcr_timeline_drop_answers(smcr_timeline_t *timeline, int side);
 
 /* The acknowledgement of the request of the writer `asker` that its peer has not answered so far;
- * frame 0: there is no such request, or missing packets may have answered it. */
+ * frame 0: there is no such request, or this is not known. */
 smcr_when_t smcr_timeline_open_request(const smcr_timeline_t *timeline, int asker);
 
 /* Handles the WRITE of `side` in the packet of `step` as a possible answer to its peer. The peer

@@ -86,8 +86,8 @@ smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
     return goes_on ? wait->continues : (smcr_when_t){0, 0};
 }
 
-/* Adds the time from the reader's update to `end`, at which the writer continued, if no
- * acknowledgement of the reader's packets is captured: the wait ended with the missing
+/* Adds the time from the reader's update to `end`, at which the writer continued, as not known, if
+ * no acknowledgement of the reader's packets is captured: the wait ended with the missing
  * acknowledgement of the update, at some time in between. */
 static void
 doubt_wait_without_ack(const smcr_timeline_step_t *step, int side, smcr_when_t end)
@@ -169,8 +169,8 @@ smcr_timeline_take_new_data(const smcr_timeline_step_t *step, int side, uint64_t
 /* ---- messages of the reader ---- */
 
 /* Time from the acknowledgement of the writer's message that filled the buffer to the message of
- * `step`, nanoseconds; 0: there was no acknowledgement before this message. `filled`: points to the
- * acknowledgement. */
+ * `step`, nanoseconds; 0: there was no acknowledgement before this message, or its time is not
+ * earlier. `filled`: points to the acknowledgement. */
 static uint64_t
 time_since_filled(const smcr_timeline_step_t *step, const smcr_ack_t *const *filled)
 {
@@ -181,7 +181,8 @@ time_since_filled(const smcr_timeline_step_t *step, const smcr_ack_t *const *fil
 }
 
 /* Takes the samples SMCR_TIMELINE_DRAIN and SMCR_TIMELINE_READER, if this CDC message of the reader
- * ends the measured time. `side`: the writer. `view`: what the message means. */
+ * ends the measured time. Also notes the first update of a wait (`freed`). `side`: the writer.
+ * `view`: what the message means. */
 static void
 measure_reader(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {

@@ -28,7 +28,7 @@ smcr_when_t smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32
 void smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t end);
 
 /* Begins a wait of the writer `side`, if the state has found that the writer waits for space from
- * this CDC message on (smcr_record_cdc_rare_t). */
+ * the CDC message of `step` on (smcr_record_cdc_rare_t). */
 void smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side);
 
 /* Ends the current wait of the writer `side`, since the writer sends new data: the reader's update

@@ -12,18 +12,18 @@
 /* Kinds of samples. A sample is one measured time. It is not an interval of interval.h. */
 typedef enum {
     /* from the last packet of a WRITE request to the acknowledgement that covers the packet; not
-     * measured for a retransmitted packet */
+     * measured for a retransmitted packet, nor for a packet after a sequence gap */
     SMCR_TIMELINE_ACK,
     /* from the acknowledgement of the CDC message with which a wait for space begins to the
-     * reader's message that frees space; 0: the reader's message comes before this
-     * acknowledgement */
+     * reader's message that frees space; 0: no such acknowledgement came before the reader's
+     * message */
     SMCR_TIMELINE_READER,
     /* from the acknowledgement of the CDC message with which a wait for space begins to the
-     * reader's message after which half of the buffer is free; 0: the reader's message comes before
-     * this acknowledgement */
+     * reader's message after which half of the buffer is free; 0: no such acknowledgement came
+     * before the reader's message */
     SMCR_TIMELINE_DRAIN,
-    /* from the acknowledgement of the writer's request to the first WRITE of its peer after it: the
-     * time that the peer's program took to answer */
+    /* from the acknowledgement of the writer's request to the first WRITE of its peer after the
+     * request: the time that the peer's program took to answer */
     SMCR_TIMELINE_ANSWER,
 } smcr_timeline_sample_t;
 
@@ -39,8 +39,7 @@ typedef struct {
     smcr_when_t when;              /* frame and time of the packet */
     const smcr_record_t *record;   /* record of the packet; its `sender` is known */
     const smcr_ib_headers_t *roce; /* transport headers of the packet */
-    const smcr_cdc_t *cdc;         /* CDC message of the packet; NULL: the packet has none, or is
-                                      truncated by snaplen */
+    const smcr_cdc_t *cdc;         /* CDC message of the packet; NULL: none was decoded */
     const uint32_t *gap_count;     /* number of sequence gaps so far on the link of the packet, by
                                       sender */
     /* the last sequence gap on the link, by sender. Begin: the packet of any connection before the
@@ -65,8 +64,8 @@ typedef struct {
                                           come */
     smcr_when_t freed;                  /* the reader's first update since the wait began, which
                                            frees space; frame 0: none */
-    bool may_have_ended;                /* packets of the writer are missing after `freed`: with one
-                                           of them the writer may have continued */
+    bool may_have_ended;                /* a gap of the writer was noticed after `freed`: with a
+                                           missing packet the writer may have continued */
     uint64_t consumed; /* position up to which the reader had reported data as read at the start of
                           the wait; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
@@ -83,41 +82,44 @@ typedef struct {
                           wait for space begins */
     smcr_when_t since; /* frame and time since which data lie unread in the buffer; frame 0: no data
                           lie unread, as far as is known */
-    smcr_when_t doubtful_since; /* frame and time since which `is_doubtful` is set */
+    smcr_when_t doubtful_since; /* frame and time at which the doubt began; only used with
+                                   `is_doubtful` */
 } smcr_timeline_unread_t;
 
-/* A gap of a writer: packets of its host are missing on the link of the connection. The writer's
- * next CDC message in order shows whether the missing packets belong to this connection. */
+/* A gap of a writer: packets of its host are missing on a link of the connection. The writer's next
+ * CDC message in order shows whether the missing packets belong to this connection. */
 typedef struct {
-    smcr_when_t since; /* last packet of the writer before the gap; frame 0: there is no gap */
+    smcr_when_t since; /* event after which the missing packets were sent; frame 0: there is no
+                          gap */
     smcr_when_t until; /* first packet of the writer after the gap that came in order; frame 0: none
                           so far */
-    bool is_last; /* the gap is the last one of the packet's link (smcr_timeline_packet_t), and
-                     began after the last packet of the connection */
-    bool has_unknown_message; /* a CDC message with unknown content came after the gap, so no later
-                                 message can show that nothing is missing */
+    bool is_last; /* the gap is `last_gap` of the packet that showed it (smcr_timeline_packet_t),
+                     and its begin is known */
+    bool has_unknown_message; /* a CDC message whose meaning is not known came after the gap, so no
+                                 later message can show that nothing is missing */
 } smcr_timeline_gap_t;
 
 /* The timeline of one direction. "The writer" sends data in this direction, and "the reader", its
  * peer, receives the data. All zeros: nothing has been sent. */
 typedef struct {
     smcr_intervals_t intervals;        /* intervals of the writer that have already ended */
-    struct smcr_timeline_sent *oldest; /* list of packets in flight, which are not acknowledged yet:
-                                          the oldest packet; NULL: no packet is in flight */
+    struct smcr_timeline_sent *oldest; /* list of packets in flight (in_flight.h): the oldest
+                                          packet; NULL: the list is empty */
     struct smcr_timeline_sent **end;   /* pointer at the end of the list `oldest`, to which the next
-                                          packet is added; only set if `oldest` is not NULL */
-    unsigned in_flight;                /* number of packets in flight */
+                                          packet is added; only used if `oldest` is not NULL */
+    unsigned in_flight;                /* number of packets in the list `oldest` */
     smcr_timeline_wait_t wait;         /* current wait of the writer for space */
     smcr_interval_t last_wait;         /* last wait of the writer for space that has ended; end
                                           frame 0: none */
-    bool reports_blocked; /* the writer's last CDC message has the flag "writer blocked" */
+    bool reports_blocked; /* the writer's last CDC message is known to have the flag "writer
+                             blocked" */
     /* first packet since which data of the writer exceeds the known space in the buffer, or, if
      * that packet ended a wait for space, the start of this wait. Frame 0: no such data since the
      * reader's last message */
     smcr_when_t no_space_since;
     smcr_timeline_unread_t unread;     /* unread data in the reader's receive buffer */
-    /* points to the acknowledgement of a CDC message with which a wait for space began; NULL: no
-     * such message, or half of the buffer has become free since */
+    /* points to the acknowledgement from which SMCR_TIMELINE_DRAIN is measured; NULL: this time is
+     * not being measured */
     const smcr_ack_t *const *draining;
     uint64_t half;            /* position up to which the reader has to read until half of the
                                  buffer is free; set with `draining` */
@@ -130,23 +132,25 @@ typedef struct {
     const smcr_link_t *last_acked_link; /* link of the packets that `last_acked` acknowledges; set
                                            with `last_acked` */
     smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be
-                                 missing; frame 0: none are missing, or an acknowledgement has come
-                                 since then */
+                                 missing; frame 0: there is no such packet, or an acknowledgement
+                                 has come since then */
     smcr_when_t acks_complete_from; /* packet after which no acknowledgement is missing any more;
                                        set with `acks_missing` */
-    /* Retransmissions of the writer's packets since `last_acked`: from the earliest first
-     * transmission to the last retransmission. Left out are retransmissions that were certainly
-     * needed. End frame 0: none. */
+    /* Retransmissions of the writer's packets of which it is not known whether they were needed:
+     * from the earliest first transmission to the last retransmission. The next acknowledgement
+     * clears this member. End frame 0: none is kept. */
     smcr_interval_t retransmitted;
-    smcr_interval_t retransmitted_unheard; /* like `retransmitted`, but only retransmissions since
-                                              the peer's last captured packet */
+    smcr_interval_t retransmitted_unheard; /* like `retransmitted`, but the peer's next packet of
+                                              the connection clears this member, and an
+                                              acknowledgement does not */
     uint32_t retransmitted_psn; /* PSN of the writer's last retransmission, 24 bits; only used if
                                    `retransmitted` is set */
     const smcr_step_back_t *needless_step; /* last step back in which the writer retransmitted a
-                                              packet that was acknowledged before; NULL: none */
+                                              packet that was acknowledged before; NULL: none, or
+                                              not known */
     /* points to the acknowledgement of the last packet that may end a request of the writer's
-     * application: a WRITE with data, or a CDC message that announces data. NULL: not known, or the
-     * writer waits for space */
+     * application: a WRITE with data, or a CDC message that may announce data. NULL: none, or it is
+     * not known which packet is the last one of the request */
     const smcr_ack_t *const *request_acked;
     smcr_when_t unknown_since; /* packet since which it is not known what the writer does; frame 0:
                                   this is known */
@@ -155,30 +159,28 @@ typedef struct {
     smcr_when_t missing_since; /* event after which those packets were sent that are missing before
                                   the packet `gap_noticed` */
     smcr_timeline_gap_t gap;  /* current gap of the writer */
-    uint32_t gap_counts;      /* frame of the last packet of the connection before which packets of
-                                 this writer are missing, as its next CDC message has shown; 0:
-                                 none */
+    uint32_t gap_counts;      /* frame of `gap_noticed` of the writer's last gap that counts
+                                 (smcr_timeline_settle_gap()); 0: none */
     uint64_t unannounced;     /* bytes in the writer's WRITEs since its last CDC message */
-    bool has_hole;            /* since the last CDC message whose meaning is known, a WRITE has
-                                 skipped bytes of the stream, or its position is not known: another
-                                 WRITE may be missing */
-    uint64_t written;         /* position after all data that the writer has written so far */
-    uint64_t written_on_left; /* `written`, when the connection last moved to another link */
+    bool has_hole;            /* a WRITE of the writer may be missing: since its last CDC message
+                                 with a known meaning, a WRITE has skipped bytes or has no known
+                                 position, or the position of this message is not known */
+    uint64_t written;         /* highest known position after data that the writer has written */
+    uint64_t written_on_left; /* `written`, when the connection last moved to another link; 0: it
+                                 has not moved */
     uint64_t write_end;       /* position after the data of the last captured WRITE; 0: none so far;
                                  UINT64_MAX: not known, or the packet did not come in order */
-    uint32_t complete_in;     /* frame of the writer's last CDC message, in order, that announces
-                                 its data up to `write_end`: no WRITE is missing between
-                                 `last_write` and this message; 0: none */
-    smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame
-                                 0: none */
+    uint32_t complete_in;     /* frame of the writer's last CDC message, in order, that announced
+                                 exactly the data up to `write_end`: no WRITE was missing between
+                                 the last captured WRITE and this message; 0: none */
+    smcr_when_t last_known;   /* last packet of the writer that was a WRITE in order or a CDC
+                                 message with a known meaning; frame 0: none */
     smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer: from
                                        the acknowledgement of the writer's request to the first
                                        WRITE of the peer after the request; end frame 0: none */
-    smcr_interval_t pending_answer; /* time of the answer to the writer's newest request; end frame
-                                       0: none. The writer's next packet, and the messages that end
-                                       open gaps before the answer, decide whether this time may
-                                       become `longest_answer`: no later request, and no earlier
-                                       answer, may be missing */
+    smcr_interval_t pending_answer; /* time of an answer to the writer that
+                                       smcr_timeline_confirm_answer() has not counted yet; end frame
+                                       0: none */
     smcr_when_t longest_request; /* last WRITE of the request of `longest_answer` */
     smcr_when_t pending_request; /* last WRITE of the request of `pending_answer` */
     smcr_interval_t latest_message; /* longest time between the last WRITE before a CDC message and
@@ -193,7 +195,7 @@ typedef struct {
                                  read all its data: what was sent before the capture has arrived */
     bool has_written;         /* the writer has sent an RDMA WRITE with data */
     bool has_acks;            /* a packet of the writer was acknowledged in the capture */
-    bool misses_first;        /* the first data of the writer are not captured */
+    bool misses_first;        /* the first data of the writer may be missing */
 } smcr_timeline_writer_t;
 
 /* The timeline of a connection. All zeros: there has been no packet. */
@@ -205,7 +207,7 @@ typedef struct {
     const smcr_link_t *link[2]; /* link of the connection's last packet; both entries of the array
                                    are equal */
     uint32_t gaps[2];     /* by sender: `gap_count` of the last packet (smcr_timeline_packet_t) */
-    bool is_late;         /* the connection began before the capture */
+    bool is_late;         /* the start of the connection is not captured */
     smcr_when_t last_gap; /* last packet of the connection before which packets of either side are
                              missing on the same link; frame 0: none */
     bool misses_acks;     /* acknowledgements may be missing anywhere in the capture */
@@ -229,12 +231,11 @@ void smcr_timeline_flip(smcr_timeline_t *timeline);
 void smcr_timeline_add(const smcr_timeline_step_t *step, int side, smcr_interval_kind_t kind,
                        smcr_when_t begin, smcr_when_t end);
 
-/* Whether the capture has an acknowledgement of any packet that the writer `side` has sent. True
- * also in two cases: 1. the connection has had no packet; 2. the tap of a host shows the
- * connection, which then has no acknowledgements, so that none is missing. If the result is false,
- * all acknowledgements may be missing: for example, a capture filter has left them out. Then it is
- * not known when packets arrived, nor which of them the receiver had when they were
- * retransmitted. */
+/* Whether the capture has an acknowledgement of a packet of the writer `side`, or of another packet
+ * of its host on the connection's link. True also in two cases: 1. the connection has had no
+ * packet; 2. the tap of a host shows the connection, which then has no acknowledgements, so that
+ * none is missing. If the result is false, it is not known when packets arrived, nor which of them
+ * the receiver had when they were retransmitted. */
 bool smcr_timeline_hears_acks(const smcr_timeline_t *timeline, int side);
 
 /* The acknowledgement `*acked`, if it came before `frame`; NULL: there is none before `frame`. */

@@ -33,8 +33,8 @@ end_of_certain_unread(const smcr_timeline_question_t *question, int side, smcr_w
     return heard.frame && heard.time < certain.time ? heard : certain;
 }
 
-/* Whether the gap of the writer came after both sides had closed, and the writer had nothing more
- * to send: it did not wait for space. `closed`: as in smcr_timeline_missing_t, of the writer. */
+/* Whether the gap of the writer came after the writer had closed (`closed`, as in
+ * smcr_timeline_missing_t), and the writer does not wait for space. */
 static bool
 is_after_close(const smcr_timeline_writer_t *writer, uint32_t closed)
 {
@@ -66,8 +66,9 @@ add_open_answer(const smcr_timeline_step_t *step, int side,
                           question->span.end);
 }
 
-/* Adds to the intervals of the writer `side` the times in which packets of `sender` may be missing
- * at the end of the divided time. `step`, `question`: as for add_open_gaps(). */
+/* Adds to the intervals of the writer `side` the times at the end of the divided time in which
+ * packets of `sender`, or acknowledgements of its retransmissions, may be missing. `step`,
+ * `question`: as for add_open_gaps(). */
 static void
 add_open_gap(const smcr_timeline_step_t *step, int side, int sender,
              const smcr_timeline_question_t *question)
@@ -236,8 +237,8 @@ doubt_beginning(uint64_t *share, uint64_t time)
     share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
 }
 
-/* Copies the intervals. The copy is allocated without a pool: intervals are added to it with NULL
- * as scope, and free_copy() frees it. */
+/* Copies the lists of intervals; the settled pieces are shared. The copy is allocated without a
+ * pool: intervals are added to it with NULL as scope, and free_copy() frees it. */
 static smcr_intervals_t
 copy_intervals(const smcr_intervals_t *intervals)
 {
@@ -289,10 +290,10 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
     return found;
 }
 
-/* The event since which the reader has certainly not read, though its program has data to read and
- * knows of the writer's wait for space: the acknowledgement of the message that filled the buffer.
- * Frame 0: there is none, or the reader may have read since then: an update has freed space, or it
- * is not known what the reader has read. */
+/* The event since which the reader has certainly not read, though its program has data to read, and
+ * its host knows of the writer's wait for space: the acknowledgement of the message that filled the
+ * buffer. Frame 0: there is none, or the reader may have read since then: an update has freed
+ * space, or it is not known what the reader has read. */
 static smcr_when_t
 stopped_reading(const smcr_timeline_writer_t *writer)
 {
@@ -330,7 +331,7 @@ typedef struct {
     smcr_when_t begun; /* first packet of the connection */
     smcr_when_t full_since; /* as in smcr_timeline_question_t */
     bool misses_acks; /* acknowledgements may be missing */
-    bool misses_first; /* the first data of the writer are not captured */
+    bool misses_first; /* the first data of the writer may be missing */
 } adapter_t;
 
 /* Charges the part of the piece in which the buffer was full of unread data to the reader's

@@ -7,7 +7,7 @@
 
 #include "directions.h"
 
-/* How the time of one direction is divided, up to the last packet so far. */
+/* How the time of one direction is divided, and its longest waits. */
 typedef struct {
     smcr_interval_division_t division; /* time of each part, and the longest stretches */
     smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer
@@ -27,7 +27,8 @@ typedef enum {
     SMCR_TIMELINE_IN_DISORDER,
 } smcr_timeline_doubt_t;
 
-/* What may be missing of a connection in the capture. All zeros: nothing. */
+/* What may be missing of a connection in the capture, and what limits the time in which it may be
+ * missing. All zeros: nothing may be missing. */
 typedef struct {
     smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
     bool last[2];  /* by sender: packets after its last captured packet may be missing */
@@ -47,8 +48,7 @@ typedef struct {
 
 /* What smcr_timeline_divide() needs to know of one direction, to divide its time. */
 typedef struct {
-    smcr_interval_t span; /* time to divide: from the event after which the connection can carry
-                             data to the last frame of the connection */
+    smcr_interval_t span; /* time to divide */
     smcr_when_t full_since; /* event since which the receive buffer was full of unread data, up to
                                the first packet of the connection; frame 0: none */
     smcr_timeline_missing_t missing; /* what may be missing at the end of `span`, or
@@ -79,9 +79,9 @@ typedef struct {
     void *data;                /* first argument of `take` */
 } smcr_timeline_pieces_t;
 
-/* Calls `pieces->take` with each piece of time of the direction that `side` writes. The sum of the
- * pieces is the division that smcr_timeline_divide() returns for the same question. Does not change
- * the timeline. */
+/* Calls `pieces->take` with each piece of time of the direction that `side` writes. The shares of
+ * all pieces add up to those that smcr_timeline_divide() returns for the same question. Does not
+ * change the timeline. */
 void smcr_timeline_each_piece(const smcr_timeline_t *timeline, int side,
                               const smcr_timeline_question_t *question,
                               const smcr_timeline_pieces_t *pieces);

@@ -92,8 +92,8 @@ has_waited(const smcr_timeline_writer_t *writer, smcr_when_t since)
     return writer->wait.wait || writer->last_wait.end.frame > since.frame;
 }
 
-/* Whether the captured WRITEs have all bytes that the message announces. `view`: what the message
- * means, with `has_announced`. */
+/* Whether the captured WRITEs have all bytes that the message newly announces. `view`: what the
+ * message means, with `has_announced`. */
 static bool
 has_writes(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
 {
@@ -206,8 +206,8 @@ smcr_timeline_take_order(const smcr_timeline_step_t *step, int side)
     smcr_timeline_set_known(step, side, true);
 }
 
-/* A move to another link is no gap; the counts of gaps are those of the link, so they are taken
- * anew. */
+/* A move to another link alone is no gap; the counts of gaps are those of the link, so they are
+ * taken anew. */
 void
 smcr_timeline_look_for_gaps(const smcr_timeline_step_t *step)
 {

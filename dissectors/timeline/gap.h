@@ -24,9 +24,11 @@ void smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int sid
  * known.
  *
  * CDC messages of a connection are numbered, and report how many bytes were written. No packet of
- * this connection is missing if two conditions hold: 1. the number of the message is the number of
- * the last message plus 1; 2. the WRITEs of all bytes that the message announces are captured.
- * Otherwise the gap counts. */
+ * this connection is missing if three conditions hold: 1. the number of the message is the number
+ * of the last message plus 1; 2. the WRITEs of all bytes that the message newly announces are
+ * captured; 3. no message whose meaning is not known has come since the gap. Otherwise the gap
+ * counts. Also counts the pending answers that no open gap puts in doubt
+ * (smcr_timeline_confirm_answer()). */
 void smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side,
                               const smcr_record_cdc_t *view);
 
@@ -35,5 +37,6 @@ void smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side,
 void smcr_timeline_take_order(const smcr_timeline_step_t *step, int side);
 
 /* Looks for sequence gaps before this packet, of both senders. Each link has a count of its gaps.
- * If the connection has just moved to another link, earlier gaps of the new link do not count. */
+ * If the connection has just moved to another link, earlier gaps of the new link do not count, but
+ * packets that may be missing on a left link do (`may_miss_last`). */
 void smcr_timeline_look_for_gaps(const smcr_timeline_step_t *step);

@@ -27,14 +27,16 @@ typedef struct smcr_timeline_sent {
     smcr_when_t read;        /* the peer's first CDC message that reports the data as read, so the
                                 data have arrived; frame 0: none so far */
     smcr_when_t rewritten;   /* after a move to another link, the last packet that writes data of
-                                this packet once more. A writer rewrites only data without an
-                                acknowledgement, so none of this packet came before. Frame 0: the
-                                data were not written once more */
+                                this packet once more. A writer writes only data once more that was
+                                not acknowledged, so no acknowledgement of this packet came before.
+                                Frame 0: the data were not written once more */
     uint32_t psn;            /* PSN of the packet, 24 bits */
-    bool is_data;          /* the packet is a WRITE, or a CDC message that announces data */
+    bool is_data;          /* the packet is a WRITE with data, or a CDC message that announces
+                              data */
     bool may_be_no_data;   /* the announced data may already have been announced by an earlier
                               message that is missing; set with `is_data` */
-    bool ends_request;     /* the packet is the last one of a WRITE request */
+    bool ends_request;     /* the packet is the last one of a WRITE request; not set with
+                              `is_after_gap` */
     bool is_retransmitted; /* the packet was retransmitted, or is itself a retransmission */
     bool is_after_gap;     /* the packet came after a sequence gap: its receiver may discard it, and
                               then never acknowledges it */
@@ -44,18 +46,18 @@ typedef struct smcr_timeline_sent {
  * packet. */
 void smcr_timeline_add_sent(const smcr_timeline_step_t *step, smcr_timeline_sent_t packet);
 
-/* Removes the packet `*at` from the packets in flight. */
+/* Removes the packet `*at` from the packets in flight, and frees it. */
 void smcr_timeline_remove_sent(const smcr_timeline_step_t *step, smcr_timeline_writer_t *writer,
                                smcr_timeline_sent_t **at);
 
-/* The oldest packet in flight that was acknowledged before `frame`, as far as is known; NULL: there
- * is none. */
+/* The oldest packet in flight that was acknowledged before `frame`, as far as is known; NULL: none
+ * was found. */
 const smcr_timeline_sent_t *smcr_timeline_find_acked(const smcr_timeline_writer_t *writer,
                                                      uint32_t frame);
 
-/* The newest packet in flight of the writer that was sent in `frame` or earlier. Only the first and
- * the last packet of a request are kept. So for a packet between the two, the result is the first
- * packet. NULL: there is none. */
+/* The newest packet in flight of the writer that was sent in `frame` or earlier. Packets between
+ * the first and the last packet of a request are mostly not kept: for such a packet, the result is
+ * an earlier packet. NULL: there is none. */
 smcr_timeline_sent_t *smcr_timeline_find_sent(const smcr_timeline_writer_t *writer, uint32_t frame);
 
 /* Notes that the WRITE packet of `step` writes the data from `position` on. A packet in flight on

@@ -1,4 +1,4 @@
-/* Keeps sets of intervals, and divides time among their parts when a report asks for the division.
+/* Keeps sets of intervals, and divides time among the parts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -106,8 +106,8 @@ smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_in
 /* ---- unions ---- */
 
 /* Removes the older half of the list, and adds the length of the removed intervals to `settled`. Of
- * a later interval, the time before the end of this half is not counted; intervals are seldom that
- * late. */
+ * an interval that is added later, the time before the end of this half is not counted; intervals
+ * are seldom that late. */
 static void
 settle_older_half(smcr_interval_union_t *all)
 {
@@ -255,8 +255,8 @@ static const moment_case_t moment_cases[] = {
      * this moment. This row does not fit if packets of the reader are missing: a missing packet may
      * have freed space. */
     {BIT(FULL) | BIT(UNREAD), BIT(PEER_NOT_CAPTURED), SMCR_INTERVAL_IS_FULL_READER},
-    /* The writer waits for space, and the reader has sent a message after missing packets. One of
-     * the missing packets may have freed space. */
+    /* The writer waits for space, and it is not known up to which position the reader has read: the
+     * reader may have freed space. */
     {BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     /* A packet is retransmitted while the writer waits, or may wait, for space (FULL; NOT_CAPTURED:
      * missing packets may begin a wait). At the same time data lie, or may lie, unread at the
@@ -270,15 +270,14 @@ static const moment_case_t moment_cases[] = {
      * the writer, so missing packets of the writer do not matter. If only a packet of the peer is
      * retransmitted, it is not known what the missing packets of the writer did. */
     {BIT(PEER_RETRANSMISSION) | BIT(NOT_CAPTURED), BIT(RETRANSMISSION), SMCR_INTERVAL_IS_UNKNOWN},
-    /* An acknowledgement of the retransmitted packet may be missing: then no side waited for the
-     * retransmission. */
+    /* The retransmission may have been needless: then no side waited for it. */
     {BIT(RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
      SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
      SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
     /* A packet of the peer is retransmitted, and it is not known whether the writer waits for an
-     * answer: only then does it wait for the retransmission. */
+     * answer: only a writer that waits for an answer waits for the retransmission. */
     {BIT(PEER_RETRANSMISSION) | BIT(MAYBE_ANSWER), BIT(FULL) | BIT(ANSWER),
      SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
@@ -411,7 +410,7 @@ count_filling(tally_t *counted, const smcr_interval_piece_t *piece)
                 share[SMCR_INTERVAL_IS_MAYBE_TRANSFER]);
 }
 
-/* Callback of for_each_piece(): adds the piece to the sums in `data`, a tally_t. */
+/* Adds the piece to the sums in `data`, a tally_t. */
 static void
 count_piece(void *data, const smcr_interval_piece_t *piece)
 {
@@ -436,7 +435,7 @@ struct smcr_interval_settled {
     tally_t counted; /* sums of all settled pieces; each piece was counted before it was joined with
                         others */
     smcr_interval_piece_t *pieces; /* array of the pieces, in ascending order; each one begins where
-                                      the last one ends */
+                                      the previous one ends */
     uint32_t length;   /* number of pieces in `pieces` */
     uint32_t room;     /* number of pieces for which `pieces` has memory */
     wmem_allocator_t *scope; /* scope of the memory of `pieces` */

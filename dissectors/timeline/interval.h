@@ -10,73 +10,65 @@
 /* Kinds of intervals. Each interval belongs to one direction of a connection. The writer sends data
  * in this direction, and the reader, its peer, receives the data. */
 typedef enum {
-    /* The writer may wait for an answer: from its RDMA WRITE to a later RDMA WRITE of its peer, or
-     * to a packet of the peer after missing or retransmitted ones. The writer sends no WRITE in
-     * between. */
+    /* The writer may wait for an answer: from its last RDMA WRITE to a later RDMA WRITE of its
+     * peer; or in a time in which packets of the peer are missing or retransmitted, which may be
+     * the answer. */
     SMCR_INTERVAL_ANSWER,
     /* Like SMCR_INTERVAL_ANSWER, but it is not known whether the peer's RDMA WRITE follows: at the
      * end of the divided time packets of the peer may be missing. */
     SMCR_INTERVAL_MAYBE_ANSWER,
-    SMCR_INTERVAL_TRANSFER,       /* data are under way: from the writer's WRITE, or from its CDC
-                                     message that announces data, to the acknowledgement */
-    /* Data may be under way: this interval ends with an acknowledgement that names a later packet.
-     * An earlier acknowledgement of the data's own packet may be missing in the capture. */
+    SMCR_INTERVAL_TRANSFER,       /* data of the writer are certainly under way */
+    /* Data may be under way: no acknowledgement names their packet. An acknowledgement of this
+     * packet may be missing in the capture. */
     SMCR_INTERVAL_MAYBE_TRANSFER,
     /* During this interval, SMCR_INTERVAL_MAYBE_TRANSFER proves no transfer. There are two reasons:
-     * 1. Acknowledgements may be missing: from the last packet before missing packets to the first
-     * acknowledgement after them. 2. The CDC message that first announced the data may be
+     * 1. Acknowledgements may be missing. 2. The CDC message that first announced the data may be
      * missing. */
     SMCR_INTERVAL_TRANSFER_IN_DOUBT,
-    /* The writer waits for space. Begin: its CDC message that fills the receive buffer or sets
-     * writer blocked. End: the acknowledgement of the reader's update, or the packet with which the
-     * writer sends new data or reports that it is not blocked. */
+    /* The writer waits for space, from the CDC message with which the wait begins. */
     SMCR_INTERVAL_FULL,
-    /* The writer may not wait for space any more. There are two cases: 1. The reader has freed
-     * space during a wait of the kind SMCR_INTERVAL_FULL, and then packets of the writer are
-     * missing. Begin: the reader's first update since the wait began. End: the end of the wait. 2.
-     * The capture is out of order: the writer's data came before the update that freed their space.
-     * Begin: the start of the wait, or the data. End: the reader's next message. */
+    /* The writer may not wait for space any more, though SMCR_INTERVAL_FULL holds: the reader has
+     * freed space, or the capture is out of order, and the writer's data came before the update
+     * that freed their space. */
     SMCR_INTERVAL_FREED,
     /* Data lie in the receive buffer: the reader's host has acknowledged the data, and the reader's
      * program has not read them. */
     SMCR_INTERVAL_UNREAD,
-    /* It is not known up to which position the reader has read: the meaning of a message of the
-     * reader is not known, since it came after missing packets. */
+    /* It is not known up to which position the reader has read. */
     SMCR_INTERVAL_MAYBE_UNREAD,
     SMCR_INTERVAL_RETRANSMISSION, /* a packet of the writer is retransmitted: from its first
-                                     transmission to its last retransmission */
+                                     transmission, as far as its time is known, to its last
+                                     retransmission */
     SMCR_INTERVAL_PEER_RETRANSMISSION, /* a packet of the reader is retransmitted: from its first
-                                          transmission to its last retransmission */
-    /* Retransmissions of either side in this interval may have been needless: an acknowledgement of
-     * the packet, which came before its retransmission, may be missing. */
+                                          transmission, as far as its time is known, to its last
+                                          retransmission */
+    /* Retransmissions of either side in this interval may have been needless: the receiver may have
+     * had the packet before. */
     SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT,
-    /* A retransmission of either side that was certainly needed: no acknowledgement came before it.
-     * SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT does not matter then. */
+    /* A retransmission of either side that was certainly needed: its sender had no acknowledgement
+     * of the packet. SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT does not matter then. */
     SMCR_INTERVAL_RETRANSMISSION_PROVEN,
     /* A packet of the writer is retransmitted, though the reader's host already had it: from its
      * first transmission to its last retransmission. No side waits for the retransmission. */
     SMCR_INTERVAL_NEEDLESS,
     /* It is not known what the writer does. Mostly its packets are missing: from its last packet
-     * before them to the packet from which on it is known again. Three other reasons: the capture
-     * is out of order, the meaning of a message is not known, or no acknowledgement shows when data
-     * arrived. */
+     * before them to the packet from which on it is known again. There are other reasons, such as a
+     * message whose meaning is not known. */
     SMCR_INTERVAL_NOT_CAPTURED,
-    SMCR_INTERVAL_PEER_NOT_CAPTURED, /* packets of the reader are missing: from the reader's last
-                                        packet before the missing ones to its first packet after
-                                        them */
+    SMCR_INTERVAL_PEER_NOT_CAPTURED, /* packets of the reader are missing in this time */
     SMCR_INTERVAL_KINDS
 } smcr_interval_kind_t;
 
 /* Parts among which the time of a direction is divided. Each moment is charged to exactly one part:
  * what the writer does or waits for at this moment. */
 typedef enum {
-    SMCR_INTERVAL_IS_NOTHING,  /* no interval holds: the writer has nothing to write */
+    SMCR_INTERVAL_IS_NOTHING,  /* no other part fits: the writer has nothing to write */
     SMCR_INTERVAL_IS_ANSWER,   /* the writer waits for the peer's answer */
     SMCR_INTERVAL_IS_MAYBE_ANSWER, /* the writer waits for the peer's answer, or has nothing to
                                       write; nothing else */
     SMCR_INTERVAL_IS_TRANSFER, /* data are under way to the reader */
-    SMCR_INTERVAL_IS_NEEDLESS, /* data are under way to the reader, and are retransmitted without
-                                  need meanwhile */
+    SMCR_INTERVAL_IS_NEEDLESS, /* data are under way to the reader, and a packet is retransmitted
+                                  without need meanwhile */
     /* data are under way to the reader. Exception: if acknowledgements are missing, the data may
      * have arrived before this moment */
     SMCR_INTERVAL_IS_MAYBE_TRANSFER,
@@ -185,21 +177,21 @@ void smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope
 
 /* Adds all intervals of the union `from` to the union `all`. Of the settled parts only the total
  * lengths are known. If parts of both unions may overlap, the time that may belong to both counts
- * once. Then the length of `all` is a lower bound; it is exact otherwise. */
+ * once. Then the length of `all` is a lower bound. */
 void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
                               const smcr_interval_union_t *from);
 
-/* Length of the union, nanoseconds: the time in which at least one of its intervals holds. It is a
- * lower bound in two cases: 1. an interval with time before `all->until` was added; 2. two unions
- * were joined whose settled parts may overlap (smcr_interval_union_join()). */
+/* Length of the union, nanoseconds: the time in which at least one of its intervals holds. It may
+ * be too low in two cases: 1. an interval with time before `all->until` was added; 2. two unions
+ * were joined, and one of them had settled parts. */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 
 /* Upper bound of the length of the union within the span, nanoseconds. Intervals in the list are
  * cut to the span; the parts that were removed from the list count in full. */
 uint64_t smcr_interval_union_length_most(const smcr_interval_union_t *all, smcr_interval_t span);
 
-/* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: the caller has to call
- * smcr_intervals_settle(). */
+/* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals, which smcr_intervals_settle()
+ * reduces. */
 static inline bool
 smcr_intervals_are_many(const smcr_intervals_t *intervals)
 {
@@ -215,8 +207,9 @@ void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope,
 /* A function that takes one piece of time after the other, in ascending order. */
 typedef void (*smcr_interval_sink_t)(void *data, const smcr_interval_piece_t *piece);
 
-/* Calls `sink` with each piece of the time from `span.begin` to `span.end`: first the settled
- * pieces, some of which are charged to several parts, then pieces of one part each. */
+/* Calls `sink` with each piece of the time from `span.begin` to `span.end`: first the idle time
+ * before the settled pieces, then these pieces, some of which are charged to several parts, then
+ * pieces of one part each. */
 void smcr_intervals_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span,
                                smcr_interval_sink_t sink, void *data);
 

@@ -22,12 +22,12 @@ void smcr_timeline_doubt_retransmissions(const smcr_timeline_step_t *step, int s
 void smcr_timeline_doubt_retransmissions_of_both(const smcr_timeline_step_t *step,
                                                  const smcr_interval_t *retransmitted);
 
-/* Whether the acknowledgement of the packet `sent` shows that the writer's last retransmissions
- * were needless. This is so if the packet was sent before the last retransmission, and has a higher
- * PSN. A receiver takes in packets in the order of PSNs, so it had the retransmitted packets
+/* Whether the acknowledgement of the packet `sent` shows that the writer's last retransmissions may
+ * have been needless. This is so if the packet was sent before the last retransmission, and has a
+ * higher PSN. A receiver takes in packets in the order of PSNs, so it had the retransmitted packets
  * before, and an earlier acknowledgement may be missing. */
 bool smcr_timeline_shows_needless_retransmission(const smcr_timeline_writer_t *writer,
                                                  const smcr_timeline_sent_t *sent);
 
-/* If the packet of `step` is a retransmission, adds its intervals to both directions. */
+/* If the packet of `step` is a retransmission, adds its intervals, as far as they are known. */
 void smcr_timeline_take_retransmission(const smcr_timeline_step_t *step);

@@ -129,9 +129,10 @@ was_left_on_old_link(const smcr_timeline_sent_t *sent, const smcr_timeline_sent_
     return sent->link != acked->link && sent->when.frame < acked->when.frame;
 }
 
-/* Whether the acknowledgement, which came on `link`, covers the packet: the packet was sent on the
- * same link, and has the PSN that the acknowledgement names, or an earlier one. If the capture
- * misses more than 2^23 packets in between, the PSN of an earlier packet looks like a later one. */
+/* Whether the acknowledgement, which came on `link`, covers the packet: the state has found this,
+ * or the packet was sent on the same link, and has the PSN that the acknowledgement names, or an
+ * earlier one. If the capture misses more than 2^23 packets in between, the PSN of an earlier
+ * packet looks like a later one. */
 static bool
 is_covered(const smcr_timeline_sent_t *sent, const smcr_link_t *link, const smcr_ack_t *ack)
 {

@@ -119,7 +119,7 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
 }
 
 /* Takes in a WRITE packet. `sent`: what is kept of the packet. A packet out of order shows nothing
- * of the present; a packet without data is no transfer. */
+ * of the present; a packet without data, or whose place is not known, is no transfer. */
 static void
 take_write(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
 {
@@ -166,8 +166,7 @@ add_unseen_write(const smcr_timeline_step_t *step, int side)
 }
 
 /* Whether the CDC message of `step` reports that its writer is blocked: it has more data to send,
- * so its request is not complete. The size of the buffer, which shows a wait for space, may be
- * missing. */
+ * so its request is not complete. */
 static bool
 is_blocked(const smcr_timeline_step_t *step)
 {
@@ -190,7 +189,7 @@ note_complete(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_
 
 /* Whether the cursors of the CDC message of `step` show what its sender had written and read when
  * the message came. A failover validation, and a message that is not the next packet of its flow,
- * repeat earlier cursors. */
+ * may have older cursors; a message in immediate data has no cursors. */
 static bool
 has_new_cursors(const smcr_timeline_step_t *step)
 {
@@ -202,9 +201,8 @@ has_new_cursors(const smcr_timeline_step_t *step)
     return is_next && cdc && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !cdc->is_immediate;
 }
 
-/* Whether the message of `step` is the next packet of the writer after its last WRITE, and
- * announces this WRITE. In a capture that is out of order, the time between the two proves nothing.
- * `view`: what the message means. */
+/* Whether the message of `step` announces the writer's last WRITE, on the same link. In a capture
+ * that is out of order, the time between the two proves nothing. `view`: what the message means. */
 static bool
 announces_last_write(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer,
                      const smcr_record_cdc_t *view)
@@ -349,8 +347,8 @@ take_cdc(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
         take_unknown_message(step, side, validates);
 }
 
-/* Begins the timeline with the first packet of the connection. If the capture lacks the beginning
- * of the connection, it is not known from this packet on what the writers do. */
+/* Begins the timeline with the first packet of the connection. If the start of the connection is
+ * not captured, it is not known from this packet on what the writers do. */
 static void
 begin_timeline(const smcr_timeline_step_t *step)
 {
@@ -424,7 +422,7 @@ is_known_to_receiver(const smcr_record_t *record)
             record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT);
 }
 
-/* Takes in what the packet of `step` carries. A WRITE with immediate data has data and, in the
+/* Takes in what the packet of `step` carries. A WRITE with immediate data may have data and, in the
  * immediate data, a CDC message: the data come first. */
 static void
 take_contents(const smcr_timeline_step_t *step)
