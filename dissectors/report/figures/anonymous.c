@@ -5,10 +5,9 @@
 
 #include "figures.h"
 
-/* Replacements are numbered in the order in which the report has the replaced texts. So the same
- * capture has the same replacements in each report. No host has such an address: the replacements
- * are from 0.0.0.0/8, from the IPv6 addresses for documentation (RFC 3849), and from a range of
- * locally administered MAC addresses. */
+/* Replacements are numbered in the order in which the report has the replaced texts. No host should
+ * have such an address: the replacements are from 0.0.0.0/8, from the IPv6 addresses for
+ * documentation (RFC 3849), and from a range of locally administered MAC addresses. */
 
 /* Kinds of replacements. */
 typedef enum { NAME, PEER_ID, IPV4, IPV6, MAC, KINDS } name_kind_t;
@@ -213,7 +212,7 @@ replace_list(smcr_figure_names_t *names, wmem_allocator_t *scope, smcr_figure_li
     }
 }
 
-/* Goes down into all entries, so a new entry is anonymous without a change here. */
+/* Goes down into all entries, so a new kind of entry is anonymous without a change here. */
 void
 smcr_figure_names_apply(smcr_figure_names_t *names, wmem_allocator_t *scope, void *entry,
                         const smcr_figure_description_t *description)

@@ -605,7 +605,7 @@ reduce_times(smcr_distribution_t **distribution, const smcr_distribution_t *befo
 }
 
 /* Returns what a count has grown by. A count that has become smaller, since later packets have
- * explained earlier ones, has grown by 0. */
+ * explained earlier ones, has grown by 0. If one of the two is not known, returns `now`. */
 static uint64_t
 grown(uint64_t now, uint64_t before)
 {

@@ -1,7 +1,6 @@
-/* Knows the contents of a report: one table (entries.def) of all entries and their members, with
- * the words that members choose among (choices.def, finding_kinds.def), of which structs, JSON,
- * schema and sums are made. Knows neither Wireshark nor where a figure comes from. Every room of
- * report/ includes it.
+/* Knows the contents of a report: tables (entries.def, lines.def) of all entries and their members,
+ * with the words that members choose among (choices.def, finding_kinds.def), of which structs,
+ * JSON, schema and sums are made. Knows neither Wireshark nor where a figure comes from.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -64,8 +63,8 @@ extern const char *const smcr_figure_finding_words[];
 typedef struct {
     uint64_t count;        /* number of measurements */
     uint64_t sum;          /* sum of all measured values */
-    uint64_t min;          /* smallest value; SMCR_FIGURE_UNKNOWN: not known, after
-                              smcr_entry_take_away() only */
+    uint64_t min;          /* smallest value; after smcr_entry_take_away() the middle of its bucket,
+                              or SMCR_FIGURE_UNKNOWN: not known */
     uint64_t max;          /* largest value, likewise */
     double sum_of_squares; /* sum of the squares of all values, for the variance */
     smcr_histogram_t *histogram; /* counts of the values by size; NULL: all values are in the bucket
@@ -77,7 +76,7 @@ typedef struct {
 void smcr_distribution_add(smcr_distribution_t **distribution, wmem_allocator_t *scope,
                            uint64_t value);
 
-/* Adds a measured time to the distribution, and counts it in the histogram. All values of a
+/* Adds a measured time to the distribution, whose quantiles are then known. All values of a
  * distribution are added by this function, or all by smcr_distribution_add(). */
 void smcr_distribution_add_time(smcr_distribution_t **distribution, wmem_allocator_t *scope,
                                 uint64_t time);
@@ -87,8 +86,9 @@ void smcr_distribution_join_times(smcr_distribution_t **distribution, wmem_alloc
                                   const smcr_distribution_t *other);
 
 /* Returns the time that `per_mille` thousandths of the times do not exceed: the time with this rank
- * in ascending order, the rank rounded up. `per_mille`: 1000 at most. It is exact if it is the
- * smallest or the largest time, else within 4.4 %. SMCR_FIGURE_UNKNOWN: no time was added. */
+ * in ascending order, the rank rounded up. `per_mille`: 1000 at most. It is `min` or `max` of the
+ * distribution if it is the smallest or the largest time, else within 4.4 %. SMCR_FIGURE_UNKNOWN:
+ * no time was added. */
 uint64_t smcr_distribution_quantile(const smcr_distribution_t *distribution, unsigned per_mille);
 
 /* Returns the histogram of a distribution of times, allocated in `scope`. */
@@ -125,7 +125,8 @@ typedef struct {
 
 /* Counts by opcode. An opcode that has not occurred has no entry. */
 typedef struct {
-    smcr_figure_opcode_count_t *counts; /* counts, in the order of the first packets; NULL: none */
+    smcr_figure_opcode_count_t *counts; /* counts, in the order in which they were added; NULL:
+                                           none */
     uint8_t length;                     /* number of entries of `counts` in use */
     uint8_t room;                       /* number of entries of `counts` that are allocated */
 } smcr_figure_opcodes_t;
@@ -133,14 +134,15 @@ typedef struct {
 /* The number of packets with one value of a header field. */
 typedef struct {
     uint32_t value;    /* the value */
-    uint64_t count;    /* number of packets with it */
+    uint64_t count;    /* number of packets with this value */
     smcr_when_t first; /* the first of these packets */
 } smcr_figure_value_count_t;
 
 /* Counts by the values of a header field that has few values. A value that has not occurred has no
  * entry. */
 typedef struct {
-    smcr_figure_value_count_t *counts; /* counts, in the order of the first packets; NULL: none */
+    smcr_figure_value_count_t *counts; /* counts, in the order in which they were added; NULL:
+                                          none */
     uint32_t length;                   /* number of entries of `counts` in use */
     uint32_t room;                     /* number of entries of `counts` that are allocated */
 } smcr_figure_tally_t;
@@ -284,14 +286,15 @@ typedef struct {
                                             no CHOICE */
     bool is_known_with_entry;            /* the value is known if any value of the entry is:
                                             entries.def has "always" or "together" for it, not
-                                            "or_null" */
+                                            "or_null"; false: a part, or the value may be unknown
+                                            alone */
 } smcr_figure_member_t;
 
 /* Describes a kind of entry. */
 struct smcr_figure_description {
     size_t size;                         /* size of the entry, bytes */
     unsigned count;                      /* number of members */
-    const smcr_figure_member_t *members; /* the members, in the order of entries.def */
+    const smcr_figure_member_t *members; /* the members, in the order of their table */
 };
 
 /* ---- building ---- */
@@ -345,7 +348,8 @@ bool smcr_figure_tally_count(smcr_figure_tally_t *tally, wmem_allocator_t *scope
                              smcr_when_t when);
 #define SMCR_FIGURE_TALLY_MOST 64 /* a DSCP has as many values */
 
-/* Adds the counts of `from` to those of `tally`. */
+/* Adds the counts of `from` to those of `tally`. Values for which the tally has no room are left
+ * out (SMCR_FIGURE_TALLY_MOST). */
 void smcr_figure_tally_join(smcr_figure_tally_t *tally, wmem_allocator_t *scope,
                             const smcr_figure_tally_t *from);
 
@@ -420,9 +424,9 @@ smcr_figure_buffer_full_time(const smcr_entry_conn_direction_t *direction)
 }
 
 /* Returns the time that the writer of a direction lost, nanoseconds: the receive buffer was full,
- * packets were retransmitted, or acknowledgements took longer than the timer for retransmissions.
- * If the times are not known, each retransmitted packet counts as
- * one millisecond, so that the direction can be compared with others, whose times are known. */
+ * packets were retransmitted, or data that the peer already had were retransmitted while other data
+ * were under way. If the times are not known, each retransmitted packet counts as one millisecond,
+ * so that the direction can be compared with others, whose times are known. */
 static inline uint64_t
 smcr_figure_lost_time(const smcr_entry_conn_direction_t *direction)
 {
@@ -487,8 +491,8 @@ typedef struct {
     uint64_t stream; /* as in smcr_figure_subject_t */
     uint64_t group;  /* as in smcr_figure_subject_t */
     uint64_t link;   /* as in smcr_figure_subject_t */
-    bool is_in_silence; /* the frame retransmits a packet in a long silence of the peer
-                           (smcr_entry_rdma_t.silences) */
+    bool is_in_silence; /* the notice is of retransmitted packets, and the frame retransmits one in
+                           a long silence of the peer (smcr_entry_rdma_t.silences) */
 } smcr_figure_occurrence_t;
 
 /* Display filter of frames before which the clock of the capture was set back. */
@@ -510,9 +514,9 @@ typedef struct {
     smcr_figure_role_t by; /* sender of the packets with the items; SMCR_FIGURE_ROLE_NONE: not
                               known */
     uint64_t count;        /* number of items or packets */
-    smcr_when_t first;     /* frame of the first item or packet */
-    uint32_t last;         /* number of the frame with the last item or packet; 0: the frame of
-                              `first` */
+    smcr_when_t first;     /* frame of the first item or packet; frame 0: not known */
+    uint32_t last;         /* number of the frame with the last item; 0: the frame of `first`, or
+                              the notice counts packets */
     uint32_t closed;       /* frame before `first` in which the other side closed the connection; 0:
                               none */
     uint64_t went_on;      /* longest time for which RoCE packets of a connection went on after
@@ -522,18 +526,16 @@ typedef struct {
                               frames before which the clock was set back, or which are not sorted;
                               0: another notice */
     uint64_t waited;       /* sum of the waits for retransmissions of one TCP connection: the one
-                              with the largest sum, nanoseconds; 0: the notice counts no such
-                              connections */
+                              with the largest sum, nanoseconds; 0: another notice */
     uint64_t longest;      /* longest wait in this sum, nanoseconds; it begins at `first` */
     const char *kind;      /* sentence of the expert item. If the notice counts an ICMP error: its
                               sender and its reason. NULL: a count of packets */
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */
     bool has_other_conns;  /* the items are of several connections */
-    const char *reason;    /* why RDMA-CM rejected the first connection, if the notice counts
-                              smcr.cm.rejected; NULL: not known, or another notice */
-    const smcr_figure_occurrence_t *occurrences; /* the frames that the notice counts, in the order
-                                                    of their packets; NULL: the collection keeps no
-                                                    frames */
+    const char *reason;    /* why RDMA-CM rejected the connection of the first item; NULL: not
+                              known, or it was not rejected */
+    const smcr_figure_occurrence_t *occurrences; /* the frames that the notice counts; NULL: none
+                                                    was kept */
     uint32_t occurrence_count; /* number of `occurrences` */
 } smcr_figure_notice_t;
 

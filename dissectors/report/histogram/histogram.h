@@ -21,7 +21,7 @@
 #define SMCR_HISTOGRAM_LOWEST (-240)      /* bucket of 1 ns */
 #define SMCR_HISTOGRAM_HIGHEST 272        /* bucket of 2^64 - 1 ns */
 
-/* Counts of times. All zeros: no time was counted. At most 4 KiB of counts. */
+/* Counts of times. All zeros: no time was counted. The counts take at most 4160 bytes. */
 typedef struct {
     uint64_t *counts; /* counts of the buckets from `first` on; NULL: none */
     uint64_t zeros;   /* number of times of 0 */

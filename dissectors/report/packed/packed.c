@@ -149,7 +149,7 @@ clear_slot(smcr_packed_desk_t *desk, unsigned slot)
 }
 
 /* The object that was opened longest ago is packed, and its slot is given to this one. Pointers
- * into the slot are valid only until then. */
+ * into a slot are valid until another object gets the slot. */
 void *
 smcr_packed_open(smcr_packed_desk_t *desk, wmem_allocator_t *desk_scope,
                  smcr_packed_object_t *object, wmem_allocator_t *scope)

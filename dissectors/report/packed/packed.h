@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
     smcr_packed_t packed;    /* the object, as of when it was packed last */
     uint32_t slot;           /* 1 + index of the object among those that are open; 0: packed */
-    wmem_allocator_t *scope; /* memory pool that owns `packed`; set while the object is open */
+    wmem_allocator_t *scope; /* memory pool that owns `packed`; NULL: the object was never opened */
 } smcr_packed_object_t;
 
 /* The open objects of one kind. All zeros but `size`: none. */
@@ -40,9 +40,9 @@ typedef struct {
     smcr_packed_object_t *open[SMCR_PACKED_OPEN]; /* the open object of each slot; NULL: none */
 } smcr_packed_desk_t;
 
-/* Opens the object, and returns it. It stays open until SMCR_PACKED_OPEN other objects have been
- * opened. `scope`: memory pool that owns the object, and `desk_scope` the one that owns the open
- * objects. */
+/* Opens the object, and returns it. It stays open until SMCR_PACKED_OPEN packed objects have been
+ * opened after it. `scope`: memory pool that owns the object, and `desk_scope` the one that owns
+ * the open objects. */
 void *smcr_packed_open(smcr_packed_desk_t *desk, wmem_allocator_t *desk_scope,
                        smcr_packed_object_t *object, wmem_allocator_t *scope);
 

@@ -25,7 +25,7 @@ typedef struct {
 
 /* What the sender did after it had retransmitted the PSN of a NAK. */
 typedef enum {
-    NOT_KNOWN, /* nothing yet, or there was no higher PSN to retransmit */
+    NOT_KNOWN, /* not decided so far, or there was no higher PSN to retransmit */
     WENT_BACK, /* it retransmitted higher PSNs, too */
     SELECTIVE, /* it sent a new PSN */
 } went_on_t;
@@ -55,12 +55,11 @@ typedef struct {
 /* A step back of the sender. */
 typedef struct {
     const smcr_step_back_t *step; /* the step back; NULL: no entry */
-    uint64_t begin;               /* time of its first packet, nanoseconds */
+    uint64_t begin;               /* time of its first packet, nanoseconds since 1970 */
     uint64_t waited; /* how long the sender's timer had run at `begin`, nanoseconds; 0: not known */
     uint32_t psn;    /* PSN of its first packet, 24 bits */
     bool is_retry;   /* the previous step back of the sender began with the same PSN */
-    bool is_timeout; /* a READ is requested anew, and no response made the sender do so
-                        (count_read()) */
+    bool is_timeout; /* a READ is requested anew because the timer has run out (count_read()) */
 } kept_step_t;
 
 struct smcr_recovery {
@@ -72,14 +71,15 @@ struct smcr_recovery {
     unsigned next_asked;      /* where the next NAK goes */
     unsigned next_late;       /* where the next late packet goes */
     unsigned next_stepped;    /* where the next step back goes */
-    int answered;         /* place in `asked` of the PSN in the last request; -1: none */
+    int answered;         /* place in `asked` of the NAK that the last request answers; -1: it
+                             answers none */
     unsigned unsettled;   /* number of retransmissions, not acknowledged before, of which it is not
                              known yet whether both transmissions arrived */
     unsigned unsettled_acked; /* the same of retransmissions that were acknowledged before */
     uint32_t answer;      /* highest PSN, 24 bits, of a response since the last step back; see
                              `answer_time` */
-    uint64_t answer_time; /* when this response came, nanoseconds; 0: none since the last step
-                             back */
+    uint64_t answer_time; /* when this response came, nanoseconds since 1970; 0: none since the last
+                             step back */
     uint32_t settled_by;  /* PSN, 24 bits, that was the highest at the last retransmission: the
                              acknowledgement of a later PSN comes after all answers to the
                              retransmissions */
@@ -90,8 +90,7 @@ struct smcr_recovery {
 
 /* ---- finding ---- */
 
-/* Returns flow->rare, which only flows with a gap, a NAK or a retransmission have. Allocates it at
- * the first call. */
+/* Returns flow->rare; the first call makes it. */
 static smcr_recovery_t *
 rare_of(smcr_recovery_flow_t *flow, wmem_allocator_t *scope)
 {
@@ -104,7 +103,7 @@ rare_of(smcr_recovery_flow_t *flow, wmem_allocator_t *scope)
     return flow->rare;
 }
 
-/* Returns the gap that had the PSN; NULL: none. */
+/* Returns the kept gap that had the PSN; NULL: none. */
 static gap_t *
 gap_of(smcr_recovery_t *rare, uint32_t psn)
 {
@@ -117,7 +116,7 @@ gap_of(smcr_recovery_t *rare, uint32_t psn)
     return NULL;
 }
 
-/* Returns the place of the NAK that names the PSN; -1: none. */
+/* Returns the place in `asked` of the NAK that names the PSN; -1: none. */
 static int
 place_of_nak(const smcr_recovery_t *rare, uint32_t psn)
 {
@@ -143,8 +142,7 @@ measure(smcr_distribution_t **times, wmem_allocator_t *scope, smcr_when_t from, 
 }
 
 /* Adds to the figures what the sender did after a NAK: the time to the first request with the PSN
- * of the NAK, and how the sender went on. If no such request has come, adds nothing. Called when
- * the NAK leaves the ring, and for the report. */
+ * of the NAK, and how the sender went on. If no such request has come, adds nothing. */
 static void
 count_asked(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const asked_t *asked)
 {
@@ -156,8 +154,7 @@ count_asked(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const 
     figures->selective += asked->went_on == SELECTIVE;
 }
 
-/* Adds the PSNs of a gap that no packet has filled so far to the figures. Called when the gap
- * leaves the ring, and for the report. */
+/* Adds the number of PSNs of a gap that no packet has filled so far to the figures. */
 static void
 count_gap(smcr_entry_flow_recovery_t *figures, const gap_t *gap)
 {
@@ -236,7 +233,7 @@ add_gap(smcr_recovery_t *rare, const smcr_recovery_request_t *request)
     rare->next_gap = (rare->next_gap + 1) % KEPT;
 }
 
-/* Keeps a late packet until its step back is known. */
+/* Keeps a late packet, in the place of the oldest one, which is counted now. */
 static void
 add_late(smcr_recovery_t *rare, wmem_allocator_t *scope, late_t late)
 {
@@ -294,8 +291,7 @@ add_step(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
     rare->next_stepped = (rare->next_stepped + 1) % KEPT;
 }
 
-/* Decides by the next request what the sender did after it had retransmitted the PSN of a NAK. If
- * the next request has the PSN of another NAK, the request after that one decides. */
+/* Decides by the next request what the sender did after it had retransmitted the PSN of a NAK. */
 static void
 note_next(smcr_recovery_t *rare, uint32_t highest, const smcr_recovery_request_t *request)
 {
@@ -378,7 +374,7 @@ note_repeat(smcr_recovery_t *rare, uint32_t highest, const smcr_recovery_request
     rare->settled_by = highest;
 }
 
-/* Takes a request of a flow that had a gap, a NAK or a retransmission. */
+/* Takes a request of a flow that has `rare`. */
 static void
 take_rare(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
           const smcr_recovery_request_t *request)
@@ -400,7 +396,7 @@ take_rare(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
     note_repeat(rare, highest, request);
 }
 
-/* Allocates nothing for a flow without a gap, a NAK or a retransmission. */
+/* Allocates nothing for a flow without a gap, a NAK, a retransmission or an out-of-order packet. */
 void
 smcr_recovery_take_request(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
                            const smcr_recovery_request_t *request)
@@ -452,8 +448,8 @@ note_answer(smcr_recovery_t *rare, smcr_when_t when, uint32_t psn)
     rare->answer_time = when.time;
 }
 
-/* An acknowledgement of a lower PSN than the last one came out of order, and changes nothing. One
- * of the same PSN answers a retransmission (settle_repeat()). */
+/* An acknowledgement of a lower PSN than the last one came out of order, and acknowledges nothing.
+ * One of the same PSN answers a retransmission (settle_repeat()). */
 void
 smcr_recovery_take_ack(smcr_recovery_flow_t *flow, smcr_when_t when, uint32_t psn)
 {

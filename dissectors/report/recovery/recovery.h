@@ -29,12 +29,13 @@ typedef struct smcr_recovery smcr_recovery_t;
 
 /* The recovery of a flow. All zeros: no request so far. */
 typedef struct {
-    smcr_recovery_t *rare; /* what most flows do not need; NULL: no gap, NAK or retransmission so
-                              far */
+    smcr_recovery_t *rare; /* what most flows do not need; NULL: no gap, NAK, retransmission or
+                              out-of-order packet so far */
     uint32_t highest;      /* highest PSN of the flow's requests, 24 bits; see `has_highest` */
     uint32_t acked;        /* highest acknowledged PSN, 24 bits; see `acked_time` */
     bool has_highest;      /* `highest` is set */
-    uint64_t acked_time;   /* when the PSN was acknowledged, nanoseconds; 0: no PSN was */
+    uint64_t acked_time;   /* when the PSN was acknowledged, nanoseconds since 1970; 0: no PSN
+                              was */
 } smcr_recovery_flow_t;
 
 /* Takes the next request of the flow. Memory is allocated in `scope`. */

@@ -86,7 +86,7 @@ layers_of(const packet_info *pinfo)
     return layers;
 }
 
-/* Counts the IP packet of the frame.
+/* Counts the IP packet of the frame, and takes an ICMP error into the notices.
  *
  * `icmp`: the packet has ICMP. Inside an ICMP error, Wireshark's addresses may be those of the
  * quoted packet. The header that is found first is then the header of the quoted packet, and the
@@ -176,7 +176,8 @@ has_other_datagram(const packet_info *pinfo)
                                    smcr_wire_number16(datagram.bytes + 2));
 }
 
-/* Returns the layers of the frame, with ROCE if it has a RoCE packet, whatever its source port. */
+/* Returns the layers of the frame. ROCE is one of them if the frame has a RoCE packet, whatever its
+ * source port, and not if its UDP datagram is of another protocol. */
 static unsigned
 find_layers(const smcr_collect_t *all, const packet_info *pinfo)
 {
@@ -447,8 +448,8 @@ draw_packet(smcr_collect_t *all, smcr_when_t when, const smcr_tap_t *packet)
 }
 
 /* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,
- * link groups, expert items. Of a TCP segment only the time counts here, and of a packet that
- * belongs to no flow only the ICRC. */
+ * link groups, expert items. A TCP segment only makes the figures of its connection here, and of a
+ * packet that belongs to no flow only the ICRC counts. */
 static void
 take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
 {
@@ -726,8 +727,7 @@ resets(const smcr_collect_t *all, const smcr_entry_report_t *report, wmem_alloca
     return notice;
 }
 
-/* Appends the notices that nothing counts while packets come: packets out of order, resets, and
- * waits of TCP. */
+/* Appends the notices that are made here: of packets out of order, resets, and waits of TCP. */
 const smcr_figure_notice_t *
 smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_report_t *report,
                         wmem_allocator_t *scope, uint32_t *count)

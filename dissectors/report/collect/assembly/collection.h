@@ -28,7 +28,7 @@ void smcr_collection_begin_letting_go(smcr_collection_t *collection);
  * The caller frees `series` after the collection. */
 void smcr_collection_draw(smcr_collection_t *collection, smcr_series_t *series);
 
-/* Empties the collection. Called before the first frame of a new pass or of another file. */
+/* Empties the collection; what the user has chosen stays: options and pictures. */
 void smcr_collection_empty(smcr_collection_t *collection);
 
 /* The taps that feed a collection: three of Wireshark's, and the plugin's own tap `smcr`. */
@@ -71,10 +71,11 @@ smcr_entry_report_t *smcr_collection_report_ended(smcr_collection_t *collection,
  * as late packets; later packets of one that was given up begin new figures. */
 void smcr_collection_let_go(smcr_collection_t *collection);
 
-/* Returns a report of the link groups that are over, and of their RDMA flows: they have ended, no
- * packet of them has come for `patience->idle`, nothing that a finding may count has happened to
- * their packets, and the collection has let go of their connections. NULL: there are none.
- * Allocated in `scope`, and valid as a report of smcr_collection_report(). */
+/* Returns a report of link groups that can be let go of (smcr_collect_link_groups_find_over()), and
+ * of their RDMA flows: they have ended, no packet of them has come for `patience->idle`, nothing
+ * that a finding may count has happened to their packets, and the collection has let go of their
+ * connections. NULL: there are none. Allocated in `scope`, and valid as a report of
+ * smcr_collection_report(). */
 smcr_entry_report_t *smcr_collection_report_over(smcr_collection_t *collection,
                                                  const smcr_collection_patience_t *patience,
                                                  wmem_allocator_t *scope);

@@ -122,7 +122,8 @@ may_miss_last_bytes(const smcr_conn_t *conn, int sender)
 }
 
 /* Whether packets with data may be missing that no cursor shows. There are three cases:
- * 1. the positions of the stream are not known, and packets are missing;
+ * 1. the positions of the stream are not known, and packets are missing, at the start of the
+ *    connection or later;
  * 2. the owner of a WRITE of the sender is not known, and CLC has not announced the reader's RMB
  *    element;
  * 3. a cursor of the sender is impossible, and a packet of the link group is missing. */

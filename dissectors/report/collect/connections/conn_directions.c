@@ -15,7 +15,8 @@ typedef struct {
 /* Returns what may be missing at the end of the connection. If both sides have ended, nothing is
  * missing. Otherwise the last messages may be missing in three cases:
  * 1. both ends have closed TCP;
- * 2. packets, also of other flows, are missing after the last packet of the connection's link;
+ * 2. packets, also of other flows, are missing after the last packet of a direction of the
+ *    connection's link;
  * 3. another connection may have the rest of the packets.
  * Messages may also be missing before the last frame of the connection (`last_frame`) in case 1,
  * and in case 2 if the gap begins at this frame or before. */
@@ -200,8 +201,8 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
 }
 
 /* Sets for both directions since when the receive buffer was full, if a host reports that it was
- * full before the first captured packet. The connection and the divided time begin with this packet
- * at the latest. */
+ * full before the first captured packet. The connection then begins with the packet since which the
+ * buffer was full, at the latest. */
 static void
 begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
            const smcr_collect_conn_stats_t *counted)
@@ -358,8 +359,9 @@ has_all_data(const smcr_entry_connection_t *entry, const smcr_entry_conn_directi
 }
 
 /* Whether the receive buffer certainly was never full: all data of the direction are known, and are
- * less than the buffer holds; no message shows a wait for space. `size`: size of the buffer with
- * its eyecatcher, bytes; SMCR_FIGURE_UNKNOWN: not known, and the smallest possible one counts. */
+ * less than the buffer holds; no message shows a wait for space or a full window. `size`: size of
+ * the buffer with its eyecatcher, bytes; SMCR_FIGURE_UNKNOWN: not known, and the smallest possible
+ * one counts. */
 static bool
 never_fills(const smcr_entry_connection_t *entry, const smcr_entry_conn_direction_t *direction,
             uint64_t size)
@@ -555,8 +557,7 @@ has_captured_end(const smcr_entry_conn_end_t *end)
 }
 
 /* Returns the wait for an answer of the side `writer`, which ends the connection with the frame
- * `end`. The returned struct is all zeros if its peer's program had answered, or if the wait is
- * shorter than GIVEN_UP_AFTER. */
+ * `end`. All zeros: there is no such wait, or it is shorter than GIVEN_UP_AFTER. */
 static waiting_writer_t
 wait_before_end(const smcr_collect_conn_stats_t *counted, int writer, smcr_when_t end)
 {

@@ -38,7 +38,7 @@ has_smc_ended(const smcr_conn_t *conn, const smcr_collection_patience_t *patienc
 }
 
 /* What is known of the end of a connection. The order matters to end_of(): from END_OF_ONE on, the
- * connection has ended, and before it is given up. */
+ * connection has ended; with a lower value it is given up. */
 typedef enum {
     END_IS_OPEN,   /* neither TCP nor SMC-R has ended */
     END_OF_GROUP,  /* the link group of the connection has ended, and no message shows the end of

@@ -116,7 +116,7 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *count
 
 /* ---- the entry ---- */
 
-/* A direction without a CDC message does not count against it. */
+/* A direction without a CDC message does not matter. */
 bool
 smcr_collect_conn_has_first_data(const smcr_collect_conn_stats_t *counted)
 {

@@ -35,8 +35,8 @@ is_guess(const smcr_fallback_t *fallback)
 }
 
 /* Returns the sign that explains why the SMC-R option is missing. If the SYN-ACK has no option,
- * this is the sign of the SYN-ACK, otherwise the sign of the SYN. TCP Fast Open in the SYN is a
- * sign in both cases. */
+ * this is the sign of the SYN-ACK, otherwise the sign of the SYN. If the SYN-ACK has no sign of its
+ * own, TCP Fast Open in the SYN is the sign. */
 static smcr_figure_syn_sign_t
 syn_sign_of(const smcr_fallback_t *fallback, const smcr_collect_tcp_facts_t *tcp)
 {
@@ -204,7 +204,7 @@ smcr_collect_conn_outcome(const smcr_collect_conn_stats_t *counted,
 
 /* ---- the end of the connection ---- */
 
-/* A RST counts more than FINs before it. */
+/* A RST counts more than FINs. */
 smcr_figure_close_t
 smcr_collect_conn_tcp_close(const smcr_collect_tcp_facts_t *tcp)
 {

@@ -9,9 +9,9 @@
 
 #include "counts.h"
 
-/* Adds the figures of a connection whose TCP segments were counted. A connection that falls back to
- * TCP before the first CLC message has no packet on the tap `smcr`, so only its TCP segments show
- * it. */
+/* Adds the figures of a connection whose TCP segments were counted, unless the collection has let
+ * go of it after its end. A connection that falls back to TCP before the first CLC message has no
+ * packet on the tap `smcr`, so only its TCP segments show it. */
 static void
 add_by_stream(const smcr_conn_t *conn, void *collection)
 {

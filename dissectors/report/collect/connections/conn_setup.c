@@ -149,8 +149,8 @@ is_unanswered(const smcr_collect_conn_stats_t *counted, const smcr_exchange_t *r
            smcr_evidence_is_unanswered(state, request);
 }
 
-/* Returns the LLC request of the longest step of the first contact. NULL: no step was counted; or
- * it is not known which step was the longest, since an LLC message may be missing. */
+/* Returns the LLC request of the longest step of the first contact. NULL: no step was counted, or
+ * it is not known which one was the longest. */
 static const smcr_exchange_t *
 longest_step_request(const smcr_collect_conn_stats_t *counted)
 {

@@ -111,8 +111,8 @@ note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet
 }
 
 /* Counts a WRITE that certainly answers nothing: its writer has written since its peer's last
- * WRITE, and neither side has sent a packet for SMCR_COLLECT_SLOW_ANSWER. The writer has neither
- * waited for space nor retransmitted, since both need packets. */
+ * WRITE, and neither side has sent a packet of the connection for SMCR_COLLECT_SLOW_ANSWER. The
+ * writer has neither waited for space nor retransmitted, since both need packets. */
 static void
 note_unasked(smcr_collect_times_t *times, smcr_when_t when, const smcr_record_t *record)
 {
@@ -312,9 +312,10 @@ is_first_certain(const certain_t *certain, const smcr_collect_closing_t *closing
     return certain->is_whole || (closing->first.frame && closing->is_proven);
 }
 
-/* Whether no message of `side` is missing between its last message that does not end the connection
- * and the packet `when`. A later packet of its flow is captured: so a sequence gap would show
- * packets that are missing before it. */
+/* Whether no message of `side` is missing between its last message that does not end the
+ * connection, or without one the first packet of the connection, and the packet `when`. A later
+ * packet of its flow is captured: so a sequence gap would show packets that are missing before
+ * it. */
 static bool
 has_messages_up_to(const certain_t *certain, const smcr_collect_closing_t *closing, int side,
                    smcr_when_t when)
@@ -479,9 +480,9 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
     return entry;
 }
 
-/* Whether a host has reported, before the first packet of the connection, that the receive buffer
- * for the data of side `writer` is full. Returns false if a packet of the link may be missing
- * between the report and the first packet. */
+/* Whether the host of `socket`, which may be NULL, has reported, before the first packet of the
+ * connection, that the receive buffer for the data of side `writer` is full. Returns false if a
+ * packet of the link may be missing between the report and the first packet. */
 static bool
 reports_full(const smcr_collect_times_t *times, const smcr_conn_t *conn,
              const smcr_socket_t *socket, int writer)
@@ -583,12 +584,12 @@ may_be_busy(const smcr_collect_times_t *times, int writer, uint64_t unknown, uin
 }
 
 /* The parts add up to the time from the connection's first frame to its last one. If the capture
- * has the SYN, the time before `ready` counts as "connecting". Without the SYN the connection is
- * older than its first frame, and the time before `ready` counts as unknown. The upper
- * bound of a part (`..._most_s`) is the sum of the part and of the unknown time in which the
- * connection may have carried data (may_be_busy()); `unknown_s` may be more. Time that is
- * either a wait for an answer or idle (SMCR_INTERVAL_IS_MAYBE_ANSWER) is only in the bounds of
- * these two parts. For retransmissions, `span->retransmission_most` limits the upper bound. */
+ * has the SYN, and `ready` is known, the time before `ready` counts as "connecting". Otherwise the
+ * time before the divided time counts as unknown. The upper bound of a part (`..._most_s`) is the
+ * sum of the part and of the unknown time in which the connection may have carried data
+ * (may_be_busy()); `unknown_s` may be more. Time that is either a wait for an answer or idle
+ * (SMCR_INTERVAL_IS_MAYBE_ANSWER) counts as unknown, and is only in the upper bounds of these two
+ * parts. For retransmissions, `span->retransmission_most` limits the upper bound. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, int side,
                          const smcr_collect_span_t *span,

@@ -36,8 +36,8 @@ typedef struct {
     smcr_collect_closing_t aborted; /* messages that abort the connection */
     uint32_t sending_done; /* frame of the first captured message with the flag sending done, unless
                               the writer has ended the connection with it or before; 0: none */
-    uint32_t next_seq; /* sequence number that follows the writer's last new CDC message, from 1 to
-                          65536; 0: no message was captured so far */
+    uint32_t next_seq; /* sequence number that follows the writer's last new CDC message, of those
+                          that are no failover validation, from 1 to 65536; 0: none so far */
     bool begins_whole; /* the writer has sent nothing before its first captured message: the message
                           has number 1, and the capture has the WRITEs of all bytes that it
                           announces */
@@ -122,7 +122,7 @@ bool smcr_collect_times_find(const smcr_collect_times_t *times, int side,
                              const smcr_collect_span_t *span, smcr_timeline_direction_t *found);
 
 /* Returns the packet since which the buffer that the side `writer` fills was full of unread data,
- * up to the first packet of the connection. Frame 0: no host has reported that it was. */
+ * up to the first packet of the connection. Frame 0: this is not known. */
 smcr_when_t smcr_collect_times_full_since(const smcr_collect_times_t *times,
                                           const smcr_conn_t *conn, int writer);
 
@@ -144,15 +144,15 @@ void smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
                              smcr_entry_conn_direction_t *entry);
 
 /* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. `client`: side of
- * the client. NULL: neither side has closed or aborted the connection, or missing packets may have
- * done so before. */
+ * the client. NULL: neither side has closed or aborted the connection, or it is not certain which
+ * side was the first. */
 smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times,
                                               const smcr_conn_t *conn, int client,
                                               wmem_allocator_t *scope);
 
 /* Returns the frame of a CDC message of `side`, at or after the end `ended` of the connection, that
  * shows that no WRITE of `side` is missing between its last captured WRITE, which came before the
- * end, and this message; 0: there is none. */
+ * end, and this message; 0: no such message is known. */
 uint32_t smcr_collect_times_complete_in(const smcr_collect_times_t *times, const smcr_conn_t *conn,
                                         int side, smcr_when_t ended);
 

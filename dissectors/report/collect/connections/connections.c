@@ -10,7 +10,7 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-/* Called before the figures of a connection are read by side. */
+/* Does nothing if the sides are as they were. */
 void
 smcr_collect_conn_follow_sides(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
@@ -153,7 +153,8 @@ note_link(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
 
 /* ---- packets ---- */
 
-/* Counts an error that the application's protocol reports at the beginning of the WRITE. */
+/* Counts an error that the application's protocol reports at the beginning of the WRITE packet's
+ * data. */
 static void
 count_application_error(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -166,7 +167,8 @@ count_application_error(smcr_collect_t *collection, smcr_when_t when, const smcr
 
 /* Counts an RDMA WRITE request once, at its first packet. Counts rewritten bytes
  * (smcr.stream.rewritten): bytes at a position of the stream that the sender had written before, in
- * a packet that the receiver accepts. A duplicate made by the network counts nothing. */
+ * a packet that the receiver accepts. Data that an earlier packet has, too (`is_copy`), count
+ * nothing. */
 static void
 count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)

@@ -18,8 +18,8 @@ typedef struct {
     smcr_entry_conn_direction_t figures; /* entry of the direction, filled while packets come */
     smcr_collect_stream_bytes_t bytes; /* positions of the stream whose bytes `figures.bytes`
                                           counts */
-    const smcr_link_t *link;           /* link of the direction's last packet; NULL: no packet
-                                          yet */
+    const smcr_link_t *link;           /* link of the direction's last packet that is no
+                                          retransmission; NULL: none so far */
 
     /* Producer cursors of the writer's last waits: a circular list of SMCR_COLLECT_BLOCKED_KEPT
      * cursors. The index of the newest cursor is `figures.blocked_count` - 1, modulo the length of
@@ -28,7 +28,7 @@ typedef struct {
 
     uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message, of a failover
                                 validation the next number; 1: the direction began in the capture;
-                                valid if `figures.cdc` is not 0 */
+                                0: this message was not decoded; valid if `figures.cdc` is not 0 */
     uint32_t unowned_write;  /* frame of the sender's last WRITE, up to the direction's last packet,
                                 that may be one of this connection and is not in `figures`; 0:
                                 none */
@@ -47,19 +47,21 @@ typedef struct smcr_collect_link_use {
  * message. */
 typedef struct {
     smcr_when_t ready;                 /* last packet of the first contact so far: data can flow
-                                          after this packet; frame 0: no Confirm yet */
+                                          after this packet; frame 0: no Confirm before the first
+                                          RoCE packet */
     smcr_when_t sure_until; /* last packet of the first contact before the first missing one; frame
                                0: no packet is missing, or its place is not known */
     smcr_when_t step;                  /* last step; before the first step, the CLC Confirm; frame
-                                          0: no Confirm yet */
+                                          0: none */
     const smcr_exchange_t *last_request; /* last LLC request of the first contact; NULL: none */
     const smcr_link_t *last_request_link; /* link of `last_request`; NULL: none */
-    uint64_t longest_step;             /* longest time between two steps, nanoseconds */
+    uint64_t longest_step;             /* longest time between two steps, or from the CLC Confirm to
+                                          the first step, nanoseconds */
     const smcr_exchange_t *longest_step_request; /* last request before the longest time; NULL:
                                                     none */
     uint8_t longest_link;              /* number of the link that carries `longest_step_request`; 0:
                                           none */
-    bool longest_step_after_response; /* the longest time between two steps began after the response
+    bool longest_step_after_response; /* the longest time (`longest_step`) began after the response
                                          of `longest_step_request` */
     bool is_unsure;      /* the durations are not certain: a message is truncated or missing, or
                             time stamps decreased */
@@ -81,7 +83,8 @@ typedef struct {
 typedef struct smcr_collect_conn_stats {
     const smcr_conn_t *conn; /* the connection in the state */
     wmem_allocator_t *scope; /* memory pool that owns everything of the connection */
-    const char *interface;   /* interface that captured its first packet; NULL: not known */
+    const char *interface;   /* interface that captured its first packet; NULL: not known, or the
+                                collection does not let go of connections */
     smcr_collection_end_t end; /* whether it has ended, as of the last
                                   smcr_collect_connections_find_over() */
     struct smcr_collect_conn_stats *partner; /* the other half of the connection, of TCP or of RoCE,
@@ -92,8 +95,7 @@ typedef struct smcr_collect_conn_stats {
                                               message; frame 0: none */
     smcr_when_t decline[2];                /* first Decline; index: 0 of the client, 1 of the
                                               server; frame 0: none */
-    smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm; all zeros: no
-                                       Confirm yet */
+    smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm */
     smcr_packed_object_t kept;             /* figures that are packed while they are not used */
     smcr_collect_conn_counts_t *counts;    /* figures of `kept`, unpacked by
                                               smcr_collect_conn_open(); valid until
@@ -117,8 +119,8 @@ typedef struct smcr_collect_conn_stats {
     bool on_roce;                          /* a RoCE packet of the connection was counted */
     smcr_series_conn_t *pictures;          /* pictures over time; NULL: none; set when the report is
                                               made */
-    bool sides_swapped;                    /* value of `conn->sides_swapped` when `counts` was last
-                                              changed */
+    bool sides_swapped;                    /* value of `conn->sides_swapped` to which the sides in
+                                              `counts` belong */
     bool client_is_second;                 /* half of RoCE: the addresses of its `partner` show that
                                               side 1 of the link group is the client, which RoCE
                                               does not show */
@@ -160,9 +162,9 @@ smcr_collect_conn_lacks_packets(const smcr_conn_t *conn)
     return smcr_evidence_lacks_between(conn->lgr, 0, UINT32_MAX);
 }
 
-/* Whether the capture has the first CDC message of each captured direction, and of one at least:
- * messages are numbered from 1 (A.4). Then at most TCP and CLC came before the capture. The figures
- * have to be open (smcr_collect_conn_open()). */
+/* Whether the capture has the first CDC message of each direction of which it has any, and of one
+ * at least: messages are numbered from 1 (A.4). Then at most TCP and CLC came before the capture.
+ * The figures have to be open (smcr_collect_conn_open()). */
 bool smcr_collect_conn_has_first_data(const smcr_collect_conn_stats_t *counted);
 
 /* Facts of the two flows of a link. Index: 1 for packets whose sender is side 1 of the link group,
@@ -204,7 +206,7 @@ typedef struct {
 
 /* Returns the figures of a connection; makes them if there are none. The state may have counted the
  * other half of the connection as a connection of its own, and joined both later (`merged_half`).
- * Then the figures of that half are added. */
+ * Then the figures of that half are added, if both are in one memory pool. */
 smcr_collect_conn_stats_t *smcr_collect_conn_of(smcr_collect_t *collection,
                                                 const smcr_conn_t *conn);
 
@@ -213,12 +215,12 @@ smcr_collect_conn_stats_t *smcr_collect_conn_of(smcr_collect_t *collection,
  * hosts. */
 void smcr_collect_conn_follow_sides(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted);
 
-/* Takes a packet that belongs to a link but to no connection: an LLC message, or a packet that was
- * not decoded. A first contact that is under way includes an LLC message in three cases:
+/* Takes a packet that belongs to no connection: an LLC message, or a packet that was not decoded. A
+ * first contact that is under way includes an LLC message in three cases:
  * 1. the LLC message comes within a second after the message before it;
  * 2. a request has no response yet;
  * 3. a link is being added.
- * Any other LLC message ends the first contact. */
+ * Any other LLC message but TEST LINK ends the first contact. */
 void smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when,
                                const smcr_tap_t *packet);
 
@@ -245,15 +247,13 @@ const smcr_collect_link_flows_t *smcr_collect_link_flows_take(smcr_collect_t *co
  *    since packets from before the capture may have been retransmitted;
  * 2. from the first transmission of each retransmitted packet of the link to its retransmission;
  * 3. the times in which missing packets of the link may have been retransmitted.
- * SMCR_FIGURE_UNKNOWN: packets of the link may be missing at its end or are out of order, or the
- * connection has used several links. */
+ * SMCR_FIGURE_UNKNOWN: the packets of the link do not show this. */
 uint64_t smcr_collect_link_flows_retransmission_most(const smcr_collect_t *collection,
                                                      const smcr_collect_conn_stats_t *counted);
 
 /* Returns the last captured packet of the connection's link before the first packet of `sender`
  * that may be missing after the connection's last captured packet: the packet before a sequence
- * gap, or the last one of the flow. Frame 0: not known, since several gaps have come, packets are
- * out of order, or the connection has used several links. */
+ * gap, or the last one of the flow. Frame 0: not known. */
 smcr_when_t smcr_collect_link_flows_missing_since(const smcr_collect_t *collection,
                                                   const smcr_collect_conn_stats_t *counted,
                                                   int sender);
@@ -283,10 +283,11 @@ void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   const smcr_collect_tcp_facts_t *tcp,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* Returns how the handshake of CLC ended without a result: TCP ended, or the server sent other data
- * in place of an Accept. A new entry, allocated in `scope`. NULL: the handshake had a result, has
- * not ended, or its end is not known. `tcp`: facts of the TCP connection; NULL: not known.
- * `fallback`: frame that proves the fallback; frame 0: none. */
+/* Returns how the handshake of CLC ended without a result: TCP ended, a CLC message was never
+ * acknowledged, or the server sent other data in place of an Accept. A new entry, allocated in
+ * `scope`. NULL: the handshake had a result, has not ended, or its end is not known. `tcp`: facts
+ * of the TCP connection; NULL: not known. `fallback`: frame that proves the fallback; frame 0:
+ * none. */
 smcr_entry_conn_handshake_end_t *
 smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
                            const smcr_collect_tcp_facts_t *tcp, smcr_when_t fallback,
@@ -315,8 +316,8 @@ void smcr_collect_conn_fill_fallback(smcr_entry_connection_t *entry,
                                      const smcr_collect_tcp_facts_t *tcp,
                                      const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* Returns the outcome of the connection. If CLC has never begun, this is TCP, and not a fallback.
- * `tcp` may be NULL. `last_time`: when the capture ends, nanoseconds since 1970;
+/* Returns the outcome of the connection. If CLC has certainly never begun, this is TCP, and not a
+ * fallback. `tcp` may be NULL. `last_time`: when the capture ends, nanoseconds since 1970;
  * SMCR_FIGURE_UNKNOWN: not known. */
 smcr_figure_outcome_t smcr_collect_conn_outcome(const smcr_collect_conn_stats_t *counted,
                                                 const smcr_collect_tcp_facts_t *tcp,

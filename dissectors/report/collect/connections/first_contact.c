@@ -111,7 +111,7 @@ smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const sm
 
 /* ---- CLC before it ---- */
 
-/* If the messages are not in order, the two hosts' frames have times of clocks that differ. */
+/* If the messages are not in order, the two hosts' frames may have times of clocks that differ. */
 bool
 smcr_collect_conn_has_ordered_clc(const smcr_collect_conn_stats_t *counted)
 {

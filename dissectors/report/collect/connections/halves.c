@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
     halves_t roce; /* halves that are known from RoCE alone */
     halves_t tcp;  /* halves that are known from TCP and CLC alone */
-    const smcr_lgr_t *only_group; /* the link group that carried all connections; NULL: there are
+    const smcr_lgr_t *only_group; /* the only link group that connections have; NULL: there are
                                      several, or none */
     wmem_map_t *whole_groups; /* smcr_lgr_t -> itself: groups that have a connection on RoCE
                                  whose TCP ports are known */
@@ -392,7 +392,7 @@ are_in_sequence(half_t *const *sorted, unsigned count, int side)
 }
 
 /* Returns the halves, sorted by the tokens of a side that has given them one after the other
- * (are_in_sequence()). NULL: of no side all halves have such a token. */
+ * (are_in_sequence()). NULL: there is no such side. */
 static half_t **
 sort_by_token(const halves_t *halves, wmem_allocator_t *scope)
 {

@@ -60,8 +60,9 @@ has_only_clc(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fa
     return tcp->payload[way_of(tcp, role)] <= counted->clc_bytes[role];
 }
 
-/* Whether the server sent other data in place of an Accept, and the client ended the connection
- * without data of its own. A client that falls back to TCP would send the data of its program. */
+/* Whether the server sent other data in place of an Accept, and the connection was reset, or closed
+ * by the client, without data of the client's program. A client that falls back to TCP would send
+ * the data of its program. */
 static bool
 got_other_data(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {

@@ -198,8 +198,8 @@ smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packe
     return flows;
 }
 
-/* Whether the requests of both flows of the link came in order, and the capture has an
- * acknowledgement for each flow that has requests. */
+/* Whether the capture has packets of both flows of the link, their requests came in order, and it
+ * has an acknowledgement for each flow that has requests. */
 static bool
 are_in_order(const smcr_collect_link_flows_t *flows)
 {
