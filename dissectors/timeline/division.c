@@ -226,7 +226,7 @@ misses_first(const smcr_timeline_writer_t *writer, bool misses_last)
 }
 
 /* Charges idle time before the first packet to SMCR_INTERVAL_IS_UNKNOWN. Called if the first data
- * of the writer are missing, which may have been sent in this time. `time`: length of the time
+ * of the writer may be missing, which may have been sent in this time. `time`: length of the time
  * before the first packet, nanoseconds. */
 static void
 doubt_beginning(uint64_t *share, uint64_t time)

@@ -37,7 +37,8 @@ typedef struct {
     bool acks[2];  /* by sender: its last acknowledgements may be missing */
     uint32_t closed[2]; /* frame in which the sender has closed the connection, by sender; later
                            packets do not change how the time is divided. Set only if both sides
-                           have closed, and the sender wrote no data afterwards; 0: not set */
+                           have closed, and the sender has no `wrote_after_end` (smcr_conn_side_t);
+                           0: not set */
     /* with `last`: last captured packet of the link before the first packet of the sender that may
      * be missing; frame 0: not known */
     smcr_when_t since[2];

@@ -285,8 +285,8 @@ static const moment_case_t moment_cases[] = {
      * what the writer does, or for what the writer waits. */
     {BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    /* The writer waits for space, and no unread data lie at the reader: the data, or the reader's
-     * update, have not arrived yet. */
+    /* The writer waits for space, and no unread data are known to lie at the reader: the data, or
+     * the reader's update, have not arrived yet. */
     {BIT(FULL), 0, SMCR_INTERVAL_IS_FULL_PATH},
     {BIT(TRANSFER) | BIT(NEEDLESS), 0, SMCR_INTERVAL_IS_NEEDLESS},
     {BIT(TRANSFER), 0, SMCR_INTERVAL_IS_TRANSFER},

@@ -27,8 +27,8 @@ typedef enum {
     SMCR_INTERVAL_TRANSFER_IN_DOUBT,
     /* The writer waits for space, from the CDC message with which the wait begins. */
     SMCR_INTERVAL_FULL,
-    /* The writer may not wait for space any more, though SMCR_INTERVAL_FULL holds: the reader has
-     * freed space, or the capture is out of order, and the writer's data came before the update
+    /* The writer may not wait for space any more, though SMCR_INTERVAL_FULL may hold: the reader
+     * has freed space, or the capture is out of order, and the writer's data came before the update
      * that freed their space. */
     SMCR_INTERVAL_FREED,
     /* Data lie in the receive buffer: the reader's host has acknowledged the data, and the reader's
@@ -72,8 +72,8 @@ typedef enum {
     /* data are under way to the reader. Exception: if acknowledgements are missing, the data may
      * have arrived before this moment */
     SMCR_INTERVAL_IS_MAYBE_TRANSFER,
-    /* the writer waits for space, and no unread data lie at the reader: the data, or the reader's
-     * update, have not arrived yet */
+    /* the writer waits for space, and no unread data are known to lie at the reader: the data, or
+     * the reader's update, have not arrived yet */
     SMCR_INTERVAL_IS_FULL_PATH,
     SMCR_INTERVAL_IS_FULL_READER, /* the writer waits for space, and the reader's program does not
                                      read the data in its buffer */
@@ -102,8 +102,8 @@ typedef struct {
  * changes how its time is charged. */
 typedef struct {
     smcr_interval_t interval;            /* begin and end of the stretch of time */
-    uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds. Several shares
-                                            are set if several stretches were joined */
+    uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds; several parts
+                                            may have a share */
 } smcr_interval_piece_t;
 
 /* How the time between two events is divided among the parts. In the members `longest_...`, an end

@@ -7,7 +7,7 @@
 #include "buffer.h"
 #include "retransmission.h"
 
-/* A lost link may explain a packet that was not retransmitted. */
+/* A lost or deleted link may explain a packet that was not retransmitted. */
 void
 smcr_timeline_look_for_missing_ack(const smcr_timeline_step_t *step,
                                    const smcr_timeline_sent_t *sent, const smcr_ack_t *ack,

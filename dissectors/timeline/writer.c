@@ -189,7 +189,7 @@ note_complete(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_
 
 /* Whether the cursors of the CDC message of `step` show what its sender had written and read when
  * the message came. A failover validation, and a message that is not the next packet of its flow,
- * may have older cursors; a message in immediate data has no cursors. */
+ * may have older cursors; those of immediate data are only computed by the state. */
 static bool
 has_new_cursors(const smcr_timeline_step_t *step)
 {
@@ -258,8 +258,8 @@ take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record
 
 /* Whether a missing message may have announced before the data that the message announces. There
  * are two cases: 1. it is not known how many bytes the message announces; 2. all its data was
- * written on a link that the connection has left, and the last message on that link, which nothing
- * shows to be missing, may have announced it. `view`: what the message means. */
+ * written on a link that the connection has left, and the last message on that link may have
+ * announced it: nothing would show that this message is missing. `view`: what the message means. */
 static bool
 may_repeat_announcement(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
 {

@@ -342,7 +342,7 @@ smcr_figure_make(const smcr_figure_maker_t *maker, const void *source)
     return maker->entry;
 }
 
-/* A flow has few opcodes, so a list in the order of their first packets is searched. */
+/* A flow has few opcodes, so a linear search is fast enough. */
 void
 smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode,
                           uint64_t count)

@@ -75,7 +75,7 @@ struct smcr_recovery {
                              answers none */
     unsigned unsettled;   /* number of retransmissions, not acknowledged before, of which it is not
                              known yet whether both transmissions arrived */
-    unsigned unsettled_acked; /* the same of retransmissions that were acknowledged before */
+    unsigned unsettled_acked; /* as `unsettled`, of retransmissions that were acknowledged before */
     uint32_t answer;      /* highest PSN, 24 bits, of a response since the last step back; see
                              `answer_time` */
     uint64_t answer_time; /* when this response came, nanoseconds since 1970; 0: none since the last
@@ -85,7 +85,8 @@ struct smcr_recovery {
                              retransmissions */
     smcr_when_t reordered; /* first reordered packet, without those in `late`; frame 0: none */
     bool has_read;        /* a READ came late: how many PSNs of a gap it has taken is not known */
-    smcr_entry_flow_recovery_t figures; /* counts, without those of elements that are in a ring */
+    smcr_entry_flow_recovery_t figures; /* counts; those of elements that are still in a ring are
+                                           not included */
 };
 
 /* ---- finding ---- */

@@ -399,8 +399,8 @@ smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo)
                                          (uint64_t)since->nsecs;
 }
 
-/* Whether the packet is an LLC message other than TEST LINK, of version 1 or 2. TEST LINK is the
- * only LLC message that changes neither links nor RMBs. */
+/* Whether the packet is an LLC message other than TEST LINK, of version 1 or 2. TEST LINK changes
+ * neither links nor RMBs. */
 static bool
 is_llc_step(const smcr_tap_t *packet)
 {
@@ -448,8 +448,8 @@ draw_packet(smcr_collect_t *all, smcr_when_t when, const smcr_tap_t *packet)
 }
 
 /* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,
- * link groups, expert items. A TCP segment only makes the figures of its connection here, and of a
- * packet that belongs to no flow only the ICRC counts. */
+ * link groups, expert items. A TCP segment makes at most the figures of its connection here, and of
+ * a packet that belongs to no flow only the ICRC counts. */
 static void
 take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
 {

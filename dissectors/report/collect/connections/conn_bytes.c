@@ -214,7 +214,7 @@ tcp_way(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp, unsigned r
     return client_is_up ? role : !role;
 }
 
-/* Whether CLC bytes may be counted as data: a CLC message is truncated, CLC messages may be
+/* Whether CLC bytes may be counted as data: an Accept or Confirm is truncated, CLC messages may be
  * missing, or the roles are not known. */
 static bool
 may_mix_clc(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)

@@ -38,7 +38,7 @@ ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts
     return (ending_t){tcp_closed || has_rest, tcp_closed || since <= last_frame};
 }
 
-/* Whether the sender has certainly sent neither a message nor a WRITE. */
+/* Whether the sender has certainly sent neither a message nor a WRITE since the capture began. */
 static bool
 has_sent_nothing(const smcr_collect_conn_stats_t *counted, int sender)
 {
@@ -83,8 +83,9 @@ misses_positions(const smcr_collect_conn_stats_t *counted, int reader)
 }
 
 /* Returns why the time of the connection may not be divided exactly. The capture is out of order;
- * or packets of the connection may not be recognised, since the peers use immediate data or two
- * connections share an alert token; or the positions of a stream are not known. */
+ * or packets of the connection may not be recognised, since WRITEs have immediate data whose
+ * meaning is not known, or two connections share an alert token; or the positions of a stream are
+ * not known. */
 static smcr_timeline_doubt_t
 doubt_of_time(const smcr_collect_conn_stats_t *counted)
 {
@@ -571,7 +572,7 @@ wait_before_end(const smcr_collect_conn_stats_t *counted, int writer, smcr_when_
 
 /* Fills in the open wait of an end that closes or aborts the connection first, and whose last data
  * its peer's program has not answered. Fills in nothing if no captured message shows which end was
- * the first, or if a packet that answers may be missing (knows_last_waits()). */
+ * the first, or if the waits or the time of the connection are not known (knows_last_waits()). */
 static void
 fill_wait_before_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
                      wmem_allocator_t *scope)

@@ -7,8 +7,8 @@
 
 #include "counts.h"
 
-/* How much longer a connection is kept if only one of its two ends is captured, that of TCP or that
- * of SMC-R: a multiple of the time for late packets (smcr_collection_patience_t). */
+/* Factor of the time for late packets (smcr_collection_patience_t), if only one of the two ends of
+ * a connection is captured, that of TCP or that of SMC-R, or only the end of its link group. */
 #define END_MISSING 5
 
 /* Returns the time since a packet, nanoseconds; 0 if there is no packet, or the clock of the

@@ -133,11 +133,12 @@ stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
            (smcr_collect_tcp_flows_has_closed(tcp) && has_carried_nothing(counted, tcp));
 }
 
-/* Whether the capture ends before it is certain that the first contact succeeds: CONFIRM LINK has
- * not confirmed the link so far, and a host declines the connection if CONFIRM LINK gets no
- * response. Linux before 5.8 waits 5 s (SMC_LLC_WAIT_FIRST_TIME, net/smc/smc_llc.h), later versions
- * up to 4 s; 1 s is added, since other hosts may wait a little longer. `last_time`: when the
- * capture ends, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known. */
+/* Whether the capture ends before it is certain that the first contact succeeds, and before TCP is
+ * closed: CONFIRM LINK has not confirmed the link so far, and a host declines the connection if
+ * CONFIRM LINK gets no response. Linux before 5.8 waits 5 s (SMC_LLC_WAIT_FIRST_TIME,
+ * net/smc/smc_llc.h), later versions up to 4 s; 1 s is added, since other hosts may wait a little
+ * longer. `last_time`: when the capture ends, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not
+ * known. */
 static bool
 may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
                     uint64_t last_time)

@@ -203,7 +203,7 @@ enum {
     EVENTS
 };
 
-/* When an event of the setup came, nanoseconds. Both are the same if it is known. */
+/* When an event of the setup came, nanoseconds since 1970. Both are the same if it is known. */
 typedef struct {
     uint64_t earliest; /* not before this time; SMCR_FIGURE_UNKNOWN: not known */
     uint64_t latest;   /* not after this time; SMCR_FIGURE_UNKNOWN: not known */
@@ -239,7 +239,7 @@ bound_events(event_t events[EVENTS], unsigned last)
             events[i].latest = events[i + 1].latest;
 }
 
-/* Finds when the events of the setup of a connection came that has carried data. The SYN is not
+/* Finds when the events of the setup came, of a connection that has carried data. The SYN is not
  * after the connection's first frame, `first` (nanoseconds). The connection could carry data after
  * connecting_until(), and at the latest with its first packet on RoCE. If times of TCP and RoCE
  * cannot be compared, neither bounds the other. `syn`: time of the SYN, nanoseconds;
@@ -309,8 +309,8 @@ fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *cou
         fill_part(&parts[i], events, is_bounded);
 }
 
-/* Returns when a step of the setup ended, which ends with the event PROPOSAL to READY; frame 0: not
- * known, or times of TCP are not in order (`in_order`). */
+/* Returns when the step of the setup ended that ends with `event`, which is one from PROPOSAL to
+ * READY; frame 0: not known, or times of TCP are not in order (`in_order`). */
 static smcr_when_t
 end_of_step(const smcr_collect_conn_stats_t *counted, unsigned event, bool in_order)
 {

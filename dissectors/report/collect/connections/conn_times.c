@@ -138,8 +138,8 @@ note_first(smcr_collect_times_t *times, int sender, const smcr_when_t *whole_sin
 }
 
 /* Whether a packet of the sender `side` may be missing on the link that the connection has left
- * with its packet at `when`: a packet that this side has sent over the link group is missing since
- * its last packet of the connection. */
+ * with its packet at `when`: a request that this side has sent over the link group is missing since
+ * its last packet of the connection, or, without one, since the first packet of the connection. */
 static bool
 may_miss_before_move(const smcr_collect_times_t *times, const smcr_lgr_t *lgr, int side,
                      smcr_when_t when)
@@ -518,7 +518,7 @@ smcr_collect_times_full_since(const smcr_collect_times_t *times, const smcr_conn
 
 /* Returns the interval in which the connection can carry data: from the time when it was ready to
  * its last frame. If `span->ready` is not known, the interval begins with the connection's first
- * RoCE packet, or with an earlier report of a host that a buffer was full (`full_since`). */
+ * RoCE packet, or with an earlier packet since which a buffer was full (`full_since`). */
 static smcr_interval_t
 span_of_data(const smcr_collect_times_t *times, const smcr_collect_span_t *span)
 {
@@ -573,10 +573,9 @@ may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
     return begin > since ? begin - since : 0;
 }
 
-/* The unknown time that may belong to parts in which data are sent or awaited, nanoseconds: all but
- * the time before the first packet, if the writer had certainly sent nothing then
- * (`begins_whole`). `before`: may_carry_before(). `unknown`: the unknown time, which includes
- * `before`. */
+/* The unknown time that may belong to parts in which data are sent or awaited, nanoseconds: all of
+ * it, but without `before` if the writer had certainly sent nothing then (`begins_whole`).
+ * `before`: may_carry_before(). `unknown`: the unknown time, which includes `before`. */
 static uint64_t
 may_be_busy(const smcr_collect_times_t *times, int writer, uint64_t unknown, uint64_t before)
 {

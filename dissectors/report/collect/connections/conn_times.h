@@ -60,7 +60,7 @@ typedef struct {
 /* Shortest time of an answer that a user notices, nanoseconds. */
 #define SMCR_COLLECT_SLOW_ANSWER (500 * SMCR_TIME_MILLISECOND)
 
-/* Packets and messages of a connection that are missing before a certain packet. */
+/* What may be missing before a packet of a connection. */
 typedef struct {
     const uint32_t *by_sender; /* sequence gaps on the packet's link so far: an array of two counts,
                                   index: side of the sender */
@@ -97,8 +97,9 @@ void smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scop
                              const smcr_collect_gaps_t *gaps);
 
 /* Whether the packet in `frame` is proven to fill the receive window. Two conditions hold: the
- * packet has the event "window full", and every message that the reader sent before the packet was
- * captured. Then the writer knew of no more free space than the capture shows. */
+ * packet has the event "window full", and no packet of the reader is missing at that time
+ * (smcr_evidence_hears_reader()). Then the writer knew of no more free space than the capture
+ * shows. */
 bool smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame);
 
 /* Brings the timeline up to frame `now`: applies the acknowledgements in frames up to `now` that
@@ -106,8 +107,7 @@ bool smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame);
 void smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
                                 uint32_t now);
 
-/* Swaps the figures of side 0 and side 1. Called when the state has swapped the sides of the
- * connection. */
+/* Swaps the figures of side 0 and side 1, as the state has swapped the sides of the connection. */
 void smcr_collect_times_flip(smcr_collect_times_t *times);
 
 /* Moves the figures of writer `side` from `half` to `times`. `half` was counted as a connection of

@@ -237,7 +237,6 @@ ends_connection(const smcr_record_t *record)
 
 /* Counts the effects of a CDC message: the window is full, urgent data is announced, data is
  * reported as read. A record has `cdc_analysis` only if its packet brings the message into effect.
- * A message after a sequence gap takes effect with its retransmission.
  * `direction`: the direction of the message's sender. `reverse`: the direction whose data the
  * message reports as read. A message that ends the connection adds no read time: its sender may
  * have read the data long before. */

@@ -65,8 +65,8 @@ typedef struct {
                                          of `longest_step_request` */
     bool is_unsure;      /* the durations are not certain: a message is truncated or missing, or
                             time stamps decreased */
-    bool is_over;        /* the first contact is over: data came, or an LLC message that does not
-                            belong to the first contact */
+    bool is_over;        /* the first contact is over: the first RoCE packet of the connection came,
+                            or an LLC message that does not belong to the first contact */
     bool is_adding;      /* a link was announced, and is not yet confirmed, rejected or deleted */
 } smcr_collect_contact_t;
 
@@ -155,7 +155,7 @@ smcr_collect_conn_is_tapped_smcd(const smcr_conn_t *conn)
     return smcr_collect_conn_is_tapped(conn) && conn->lgr->tapped == SMCR_LGR_TAPPED_SMCD;
 }
 
-/* Whether a packet of the connection's link group is missing anywhere in the capture. */
+/* Whether a request on a link of the connection's link group is missing anywhere in the capture. */
 static inline bool
 smcr_collect_conn_lacks_packets(const smcr_conn_t *conn)
 {
@@ -172,7 +172,7 @@ bool smcr_collect_conn_has_first_data(const smcr_collect_conn_stats_t *counted);
 typedef struct {
     uint32_t gaps[2]; /* number of sequence gaps in the flow so far */
     uint32_t last[2]; /* frame of the last packet other than an acknowledgement or a CNP; 0: none */
-    smcr_when_t newest[2]; /* packet with the highest PSN so far; frame 0: none */
+    smcr_when_t newest[2]; /* request with the highest PSN so far; frame 0: none */
     /* the last sequence gap: from `newest` before it to the acknowledgement that covers all missing
      * packets; end frame 0: none so far */
     smcr_interval_t gap[2];

@@ -1,5 +1,5 @@
-/* Finds how TCP ended a handshake of CLC that had begun (RFC 7609, 3.5.1). Such a handshake has no
- * result: neither SMC-R nor a fallback to TCP.
+/* Finds how a handshake of CLC that had begun ended without a result: neither SMC-R nor a fallback
+ * to TCP (RFC 7609, 3.5.1).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -41,8 +41,9 @@ last_step(const smcr_collect_conn_stats_t *counted)
     return SMCR_CLC_PROPOSAL;
 }
 
-/* Whether all segments of the handshake are captured, in order, without a truncated CLC message,
- * and show no result: no RoCE packet of the connection, no agreement on SMC-D, and no Decline. */
+/* Whether all segments of the handshake are captured, in order, without a truncated Accept or
+ * Confirm, and show no result: no RoCE packet of the connection, no agreement on SMC-D, and no
+ * Decline. */
 static bool
 is_known(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
@@ -76,8 +77,8 @@ got_other_data(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_
 }
 
 /* Whether the peer has neither acknowledged the last CLC message, which was sent OFTEN_SENT times
- * or more, nor reset the connection. Returns false if the message is a Confirm and RoCE packets on
- * the link that the Confirm names are captured: they prove that the Confirm has arrived. */
+ * or more, nor reset the connection. Returns false if the message is a Confirm, and its link is not
+ * known or has captured RoCE packets, which prove that the Confirm has arrived. */
 static bool
 is_unacknowledged(const handshake_t *handshake)
 {
