@@ -31,11 +31,11 @@ void smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_whe
  * the CDC message of `step` on (smcr_record_cdc_rare_t). */
 void smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side);
 
-/* Ends the current wait of the writer `side`, since the writer sends new data: the reader's update
- * may be missing. Data on another link do not end the wait: after a failover the writer may send
- * data of the old link once more (RFC 7609, 4.6.1). Also notes since when the writer's data find no
- * space in the buffer, as far as this is known (`no_space_since`). `end`: position in the stream
- * after the data; 0: not known. */
+/* Ends the current wait of the writer `side`, since the writer sends new data, also if no update of
+ * the reader is captured. Data on another link do not end the wait: after a failover the writer may
+ * send data of the old link once more (RFC 7609, 4.6.1). Also notes since when the writer's data
+ * find no space in the buffer, as far as this is known (`no_space_since`). `end`: position in the
+ * stream after the data; 0: not known. */
 void smcr_timeline_take_new_data(const smcr_timeline_step_t *step, int side, uint64_t end);
 
 /* Handles what a CDC message reports as read. `side`: the writer of the read data, which is the

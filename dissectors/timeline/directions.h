@@ -74,7 +74,8 @@ typedef struct {
 typedef struct {
     uint64_t acked;    /* position up to which the reader's host has acknowledged the announced
                           data; set with `is_known` */
-    uint64_t consumed; /* position up to which the reader has reported data as read */
+    uint64_t consumed; /* position up to which the reader has reported data as read; 0: none so
+                          far */
     uint32_t size;     /* number of data bytes that the receive buffer holds; set with `is_known` */
     bool is_known;     /* `acked` and `size` are known */
     bool is_doubtful;  /* the reader may have reported more data as read than `consumed` */

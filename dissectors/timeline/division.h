@@ -43,8 +43,9 @@ typedef struct {
      * be missing; frame 0: not known */
     smcr_when_t since[2];
     smcr_when_t heard[2]; /* by sender: last packet of the sender's host on the links of the link
-                             group that are not deleted; frame 0: not known. Afterwards the sender's
-                             program may have read data, and its host could not report this */
+                             group that are not deleted; frame 0: none is known. Afterwards the
+                             sender's program may have read data, and its host could not report
+                             this */
 } smcr_timeline_missing_t;
 
 /* What smcr_timeline_divide() needs to know of one direction, to divide its time. */

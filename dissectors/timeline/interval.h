@@ -18,8 +18,8 @@ typedef enum {
      * end of the divided time packets of the peer may be missing. */
     SMCR_INTERVAL_MAYBE_ANSWER,
     SMCR_INTERVAL_TRANSFER,       /* data of the writer are certainly under way */
-    /* Data may be under way: no acknowledgement names their packet. An acknowledgement of this
-     * packet may be missing in the capture. */
+    /* Data may be under way: an acknowledgement of their packet may be missing in the capture, or
+     * the data may have been announced before. */
     SMCR_INTERVAL_MAYBE_TRANSFER,
     /* During this interval, SMCR_INTERVAL_MAYBE_TRANSFER proves no transfer. There are two reasons:
      * 1. Acknowledgements may be missing. 2. The CDC message that first announced the data may be

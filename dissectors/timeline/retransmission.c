@@ -48,12 +48,13 @@ fills_noticed_gap(const smcr_timeline_writer_t *writer, const smcr_record_t *rec
     return fills_gap && writer->gap_noticed.frame && !smcr_record_is_out_of_order(record);
 }
 
-/* Frame and time of the first transmission of the packet of `record`. Frame 0: the packet is no
+/* Frame and time of the first transmission of the packet of `record`; if only an earlier packet in
+ * flight is kept (smcr_timeline_find_sent()), of this one. Frame 0: the packet is no
  * retransmission; or it was acknowledged before, so no side waits for it; or the time is not known.
  *
- * If the first transmission is still in flight, notes there that it was retransmitted. If it is not
- * in flight, and was not acknowledged, the last acknowledgement of the writer's packets is returned
- * in its place (`last_acked`).
+ * If such a packet is in flight, notes there that it was retransmitted. If there is none, and the
+ * packet was not acknowledged, the last acknowledgement of the writer's packets is returned in its
+ * place (`last_acked`).
  *
  * A packet out of order counts as a retransmission only if its sender has stepped back. Otherwise
  * the network has only changed the order of packets. If the first transmission of such a packet is

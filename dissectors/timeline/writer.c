@@ -73,8 +73,8 @@ note_last_write(const smcr_timeline_step_t *step, smcr_timeline_writer_t *writer
 }
 
 /* Notes in the timeline of the writer that the WRITE packet of `step` carries data. `range`: place
- * of the data in the stream. `sent`: what is kept of the packet. `is_in_order`: no packet is
- * missing before the packet. */
+ * of the data in the stream. `sent`: what is kept of the packet. `is_in_order`: the packet came in
+ * order. */
 static void
 note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
              const smcr_timeline_sent_t *sent, bool is_in_order)
@@ -97,8 +97,8 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
 }
 
 /* Takes in the data of a WRITE packet. `sent`: what is kept of the packet. The packet is added to
- * the packets in flight if it begins or ends a request, or if there are none. `is_in_order`: no
- * packet is missing before the packet. */
+ * the packets in flight if it begins or ends a request, or if there are none. `is_in_order`: the
+ * packet came in order. */
 static void
 take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool is_in_order)
 {
@@ -288,8 +288,8 @@ compare_cursors(const smcr_timeline_step_t *step, int side)
 }
 
 /* Notes whether it is known what the writer does, from the CDC message of `step` on. `sent`: what
- * is kept of the packet. `is_known`: it is known what the message means, or that it announces and
- * reads nothing. */
+ * is kept of the packet. `is_known`: it is known what the message means, or that it announces
+ * nothing and reports nothing as read. */
 static void
 take_message_order(const smcr_timeline_step_t *step, const smcr_timeline_sent_t *sent,
                    bool is_known)

@@ -247,9 +247,9 @@ add_late(smcr_recovery_t *rare, wmem_allocator_t *scope, late_t late)
 /* Counts a READ that is requested anew, with which a step back begins. `waited`: how long the
  * sender's timer had run, nanoseconds; 0: not known. A response with a later PSN shows the
  * requester that a response is missing: an implied NAK. The requester asks within a round trip
- * then. Without such a response, or long after it, the timer has run out. A shorter wait without
- * such a response proves neither: the response may be missing in the capture. Returns whether the
- * timer has run out. */
+ * then. Without such a response, or long after it, a wait of PAUSE or more shows that the timer has
+ * run out. A shorter wait proves nothing: the response may be missing in the capture. Returns
+ * whether the timer has certainly run out. */
 static bool
 count_read(smcr_recovery_t *rare, const smcr_recovery_request_t *request, uint64_t waited)
 {
@@ -363,7 +363,7 @@ take_late(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_re
 /* If the request is a retransmission, counts it: as needless if an acknowledgement had covered it
  * before. But the acknowledgement of a READ is its own response, and a later response covers the
  * READ even if this one is missing. If the receiver gets a packet twice, it acknowledges the packet
- * twice. */
+ * twice: until then, the retransmission is unsettled. */
 static void
 note_repeat(smcr_recovery_t *rare, uint32_t highest, const smcr_recovery_request_t *request)
 {

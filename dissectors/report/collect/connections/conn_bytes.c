@@ -198,7 +198,8 @@ smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
     if (!knows_positions && !entry->window_full_count) /* then a full window is not recognised */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
-    /* the cursors of a tap may announce more than is known, if positions are relative */
+    /* if positions are relative, it is not known how far the cursors of a tap have announced
+     * data */
     bool is_relative = counted->conn->side[!sender].in.is_relative;
     entry->unannounced_bytes = known && !is_relative ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }

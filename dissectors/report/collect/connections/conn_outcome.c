@@ -70,8 +70,8 @@ crossed_decline(const smcr_collect_conn_stats_t *counted, smcr_figure_role_t by)
     return counted->decline[by == SMCR_FIGURE_ROLE_CLIENT];
 }
 
-/* A guess is no fallback, nor is a handshake that TCP has ended. The entry names a side only if no
- * CLC message may be missing. */
+/* A guess is no fallback, nor is a handshake without a result (smcr_collect_handshake_end()). The
+ * entry names a side only if no CLC message may be missing. */
 void
 smcr_collect_conn_fill_fallback(smcr_entry_connection_t *entry,
                                 const smcr_collect_conn_stats_t *counted,
@@ -80,7 +80,8 @@ smcr_collect_conn_fill_fallback(smcr_entry_connection_t *entry,
 {
     const smcr_conn_t *conn = counted->conn;
     const smcr_fallback_t *fallback = &conn->fallback;
-    /* without a TCP handshake, Proposal, Accept and Confirm, either side may have sent a Decline */
+    /* if neither the TCP handshake nor Proposal, Accept or Confirm is captured, either side may
+     * have sent the Decline */
     bool knows_client = smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
 
     if (!fallback->kind || is_guess(fallback) || entry->handshake_end)

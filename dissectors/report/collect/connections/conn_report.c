@@ -10,8 +10,8 @@
 #include "counts.h"
 
 /* Adds the figures of a connection whose TCP segments were counted, unless the collection has let
- * go of it after its end. A connection that falls back to TCP before the first CLC message has no
- * packet on the tap `smcr`, so only its TCP segments show it. */
+ * go of it after its end. A connection that falls back to TCP before the first CLC message may have
+ * no packet on the tap `smcr`. */
 static void
 add_by_stream(const smcr_conn_t *conn, void *collection)
 {
@@ -151,8 +151,8 @@ smcr_collect_conns_complete(smcr_collect_t *collection, wmem_allocator_t *scope)
 }
 
 /* Returns for how long RoCE packets of the connection went on after the RST of its TCP connection,
- * nanoseconds: up to its last packet, and at most to the last acknowledgement on its last link. 0
- * if none did, if CDC has ended the connection, or if TCP and RoCE have times of two clocks. */
+ * nanoseconds: up to its last packet, and at most to the last acknowledgement on its last link. 0:
+ * none did, or this is not certain. */
 static uint64_t
 time_after_reset(const smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted)
 {
@@ -172,8 +172,7 @@ time_after_reset(const smcr_collect_t *collection, const smcr_collect_conn_stats
     return last > tcp->reset.time ? last - tcp->reset.time : 0;
 }
 
-/* Goes through all connections, so it is called only when a report is made. A connection counts as
- * 0 if no packet of its link is acknowledged after the RST. */
+/* A connection counts as 0 if no packet of its link is acknowledged after the RST. */
 uint64_t
 smcr_collect_connections_after_reset(const smcr_collect_t *collection)
 {

@@ -49,8 +49,9 @@ typedef struct {
     smcr_when_t ready;                 /* last packet of the first contact so far: data can flow
                                           after this packet; frame 0: no Confirm before the first
                                           RoCE packet */
-    smcr_when_t sure_until; /* last packet of the first contact before the first missing one; frame
-                               0: no packet is missing, or its place is not known */
+    smcr_when_t sure_until; /* packet up to which it is certain that the connection could not carry
+                               data, if packets of the first contact are missing; frame 0: none is
+                               missing, or this is not known */
     smcr_when_t step;                  /* last step; before the first step, the CLC Confirm; frame
                                           0: none */
     const smcr_exchange_t *last_request; /* last LLC request of the first contact; NULL: none */
@@ -191,7 +192,8 @@ typedef struct {
     uint32_t first_psn[2]; /* PSN of the first request, 24 bits; set with `last` */
     /* first acknowledgement of a captured request by this side; frame 0: none so far */
     smcr_when_t acked[2];
-    /* packet before the oldest sequence gap that no acknowledgement covers; frame 0: none */
+    /* packet before the oldest open sequence gap: gaps are open until one acknowledgement covers
+     * all of them; frame 0: none is open */
     smcr_when_t open_gap[2];
     uint32_t open_psn[2]; /* PSN of the packet after the newest of these gaps, 24 bits; set with
                              `open_gap` */

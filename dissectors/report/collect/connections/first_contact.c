@@ -86,7 +86,7 @@ take_step(smcr_collect_contact_t *contact, smcr_when_t when, const smcr_tap_t *p
     }
 }
 
-/* The durations of the first contact become unsure in two cases:
+/* The packet makes the durations of the first contact unsure in two cases:
  * 1. The packet was not decoded completely: the missing part may be an LLC message.
  * 2. The packet has an earlier time than the last step: the clock of the capture went back.
  * A duplicate that the network or the capture has made is no step. */

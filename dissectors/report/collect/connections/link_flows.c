@@ -142,8 +142,8 @@ is_ack(const smcr_tap_t *packet)
            !smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
 }
 
-/* Ends the sequence gaps of `sender` that the acknowledgement of `psn`, at `when`, covers: up to
- * then the missing packets may have been retransmitted. */
+/* Ends the open sequence gaps of `sender` if the acknowledgement of `psn`, at `when`, covers all of
+ * them: up to then the missing packets may have been retransmitted. */
 static void
 close_gap(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows, unsigned sender,
           smcr_when_t when, uint32_t psn)
@@ -157,8 +157,9 @@ close_gap(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows, un
     flows->open_gap[sender].frame = 0;
 }
 
-/* If the packet is an acknowledgement, ends the sequence gaps that it covers, and notes it if it
- * has the highest PSN so far, or is the first one that covers a captured request of the peer. */
+/* If the packet is an acknowledgement, ends the open sequence gaps if it covers all of them, and
+ * notes it if it has the highest PSN so far, or is the first one that covers a captured request of
+ * the peer. */
 static void
 note_ack(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
          const smcr_tap_t *packet, smcr_when_t when)
@@ -224,8 +225,8 @@ flows_of(const smcr_collect_t *collection, const smcr_collect_conn_stats_t *coun
     return wmem_map_lookup(collection->link_flows, use->link);
 }
 
-/* Whether missing packets of the link, which no acknowledgement covers, may have been retransmitted
- * before `end`. */
+/* Whether a sequence gap of the link that is still open began before `end`: its missing packets may
+ * have been retransmitted before `end`. */
 static bool
 has_open_gap(const smcr_collect_link_flows_t *flows, smcr_when_t end)
 {
