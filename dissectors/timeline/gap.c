@@ -34,10 +34,10 @@ is_last_gap(const smcr_timeline_step_t *step, int side)
 }
 
 /* The event after which those packets of `side` were sent that are missing before the packet of
- * `step`: the last packet of `side` before the gap, of any connection on the link. If several gaps
- * have come since the last packet of this connection, or the gap is on another link, or its begin
- * is not known or earlier: the last packet of `side` in this connection, or, if there is none, the
- * begin of the connection. */
+ * `step`: the last packet of `side` before the gap, of any connection on the link. In four cases,
+ * the last packet of `side` in this connection takes its place, or, if there is none, the begin of
+ * the connection: several gaps have come since the last packet of this connection; the gap is on
+ * another link; its begin is not known; its begin is earlier. */
 static smcr_when_t
 find_missing(const smcr_timeline_step_t *step, int side)
 {

@@ -48,8 +48,8 @@ fills_noticed_gap(const smcr_timeline_writer_t *writer, const smcr_record_t *rec
     return fills_gap && writer->gap_noticed.frame && !smcr_record_is_out_of_order(record);
 }
 
-/* Frame and time of the first transmission of the packet of `record`; if only an earlier packet in
- * flight is kept (smcr_timeline_find_sent()), of this one. Frame 0: the packet is no
+/* Frame and time of the first transmission of the packet of `record`, or of the packet in flight
+ * before it if only that one is kept (smcr_timeline_find_sent()). Frame 0: the packet is no
  * retransmission; or it was acknowledged before, so no side waits for it; or the time is not known.
  *
  * If such a packet is in flight, notes there that it was retransmitted. If there is none, and the

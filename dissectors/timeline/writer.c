@@ -256,7 +256,7 @@ take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record
     smcr_timeline_take_reading(step, !side, view);
 }
 
-/* Whether a missing message may have announced before the data that the message announces. There
+/* Whether a missing message may already have announced the data that the message announces. There
  * are two cases: 1. it is not known how many bytes the message announces; 2. all its data was
  * written on a link that the connection has left, and the last message on that link may have
  * announced it: nothing would show that this message is missing. `view`: what the message means. */

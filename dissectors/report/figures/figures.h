@@ -1,6 +1,7 @@
 /* Knows the contents of a report: tables (entries.def, lines.def) of all entries and their members,
  * with the words that members choose among (choices.def, finding_kinds.def), of which structs,
- * JSON, schema and sums are made. Knows neither Wireshark nor where a figure comes from.
+ * JSON, schema and sums are made. Knows neither Wireshark nor where a figure comes from. The rooms
+ * of report/ that make, read or write entries include it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -240,10 +240,10 @@ bound_events(event_t events[EVENTS], unsigned last)
 }
 
 /* Finds when the events of the setup came, of a connection that has carried data. The SYN is not
- * after the connection's first frame, `first` (nanoseconds). The connection could carry data after
- * connecting_until(), and at the latest with its first packet on RoCE. If times of TCP and RoCE
- * cannot be compared, neither bounds the other. `syn`: time of the SYN, nanoseconds;
- * SMCR_FIGURE_UNKNOWN: not known. */
+ * after the connection's first frame, `first` (nanoseconds). The connection could not carry data
+ * before smcr_collect_conn_connecting_until(), and could do so at the latest with its first packet
+ * on RoCE. If times of TCP and RoCE cannot be compared, neither bounds the other. `syn`: time of
+ * the SYN, nanoseconds; SMCR_FIGURE_UNKNOWN: not known. */
 static void
 find_events(event_t events[EVENTS], const smcr_collect_conn_stats_t *counted, uint64_t syn,
             uint64_t first)
