@@ -57,7 +57,8 @@ typedef enum {
 } smcr_figure_finding_t;
 extern const char *const smcr_figure_finding_words[];
 
-/* ---- distributions: enough of a measured quantity to compute mean, variance and quantiles ---- */
+/* ---- distributions: enough of a measured quantity to compute mean and variance, and of times also
+ * quantiles ---- */
 
 /* A distribution. Times are in nanoseconds. A pointer to it is NULL if nothing has been measured:
  * most connections have most of their distributions empty. */

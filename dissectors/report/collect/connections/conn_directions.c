@@ -473,8 +473,8 @@ has_unowned_writes(const smcr_collect_conn_stats_t *counted, uint32_t frame)
 /* Whether a WRITE of the connection after `frame` may be missing in its figures. There are two
  * cases:
  * 1. a WRITE that may be one of this connection has no known connection (has_unowned_writes());
- * 2. this is the first pass, and packets of the connection are missing: only a second pass knows
- *    the connection of each WRITE after missing packets. */
+ * 2. this is the first pass, and requests on links of the link group are missing: only a second
+ *    pass knows the connection of each WRITE after missing packets. */
 static bool
 misses_writes_after(const smcr_collect_conn_stats_t *counted, uint32_t frame)
 {
