@@ -91,6 +91,15 @@ typedef struct {
                                 not keep it. */
 } smcr_flow_verdict_t;
 
+/* Whether the network has changed the order of packets: the packet has a PSN below earlier ones
+ * (`order` is SMCR_FLOW_IS_LATE) and is no retransmission. `step`: the step back that the packet
+ * belongs to; NULL: none. */
+static inline bool
+smcr_flow_is_out_of_order(unsigned order, const smcr_step_back_t *step)
+{
+    return order == SMCR_FLOW_IS_LATE && !(step && step->cause != SMCR_CAUSE_NONE);
+}
+
 /* ---- the calls ---- */
 
 /* Packets that the receiver has acknowledged, and that the capture does not have. */

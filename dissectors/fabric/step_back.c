@@ -482,13 +482,16 @@ steps_of_psn(const smcr_steps_t *steps, smcr_seen_steps_t before, const smcr_ste
     return before;
 }
 
-/* Keeps the facts of the request with which later requests are compared. */
+/* Keeps the facts of the request with which later requests are compared. `step`: the step that the
+ * request belongs to; NULL: none. */
 static void
-note_request(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
+note_request(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause,
+             const smcr_step_back_t *step)
 {
     bool is_new = request->kind == SMCR_STEP_REQUEST_NEW;
+    bool is_late = request->kind == SMCR_STEP_REQUEST_LATE;
 
-    steps->disorder |= request->kind == SMCR_STEP_REQUEST_LATE;
+    steps->disorder |= is_late && !(step && step->cause != SMCR_CAUSE_NONE);
     steps->last_request = request->psn;
     steps->last_activity = request->when.time;
     if (pause != NO_PAUSE)
@@ -509,6 +512,6 @@ smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
     if (numbers.tentative == steps->number) /* the tentative step has been proven */
         numbers.last = numbers.tentative;
     smcr_step_back_t *step = find_step(steps, scope, request, pause);
-    note_request(steps, request, pause);
+    note_request(steps, request, pause, step);
     return (smcr_step_taken_t){step, steps_of_psn(steps, numbers, step)};
 }

@@ -535,11 +535,19 @@ unseen_link(scene_t *scene)
     link->deleted_frame.time = link->added_frame.time + 3600 * SECOND;
 }
 
-/* Packets of link 2 may be missing, too. */
+/* The capture misses single packets of link 1, so it does not miss all packets of link 2. */
 static void
 unused_link_beside_a_gap(scene_t *scene)
 {
     first_link(scene).data->missing = 3;
+    unused_link(scene);
+}
+
+/* The capture misses many packets of link 1, perhaps all packets of link 2, too. */
+static void
+unused_link_beside_many_gaps(scene_t *scene)
+{
+    first_link(scene).data->missing = 300;
     unused_link(scene);
 }
 
@@ -913,7 +921,9 @@ static const scene_case_t cases[] = {
     {.name = "link that is never seen, and deleted", .play = unseen_link,
      .found = "note llc_second_answer 1"},
     {.name = "link that is given up beside a gap", .play = unused_link_beside_a_gap,
-     .found = "note not_captured 3, note llc_second_answer 1"},
+     .found = "note link_failed 1, note not_captured 3"},
+    {.name = "link that is given up beside many gaps", .play = unused_link_beside_many_gaps,
+     .found = "note not_captured 300, note llc_second_answer 1"},
     {.name = "repeats after the end of a link group", .play = sent_to_nobody,
      .found = "info link_group_ended 1"},
     {.name = "timer that ran out too early", .play = early_timer, .found = "info timeouts 6"},

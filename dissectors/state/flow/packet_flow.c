@@ -158,8 +158,9 @@ judge_request(smcr_arrival_t *arrival)
     report_wrong_length(arrival);
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
-    bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
-    if (first && verdict.psn <= qp->traffic.flow.acked_psn) { /* request captured after its ACK */
+    bool is_new = verdict.order == SMCR_FLOW_IS_NEXT && !verdict.first_missing;
+    bool is_first = is_new || smcr_flow_is_out_of_order(verdict.order, verdict.step);
+    if (is_first && verdict.psn <= qp->traffic.flow.acked_psn) { /* request captured after its ACK */
         arrival->state->is_out_of_order = true;
         arrival->first_sent = (smcr_when_t){0, 0};
         if (verdict.order == SMCR_FLOW_IS_NEXT)

@@ -436,13 +436,11 @@ smcr_record_is_new(const smcr_record_t *record)
     return record->order == SMCR_FLOW_IS_NEXT || record->order == SMCR_FLOW_IS_AFTER_GAP;
 }
 
-/* Whether the network has changed the order of packets: the packet comes after packets with higher
- * PSNs, and is no retransmission. */
+/* Whether the network has changed the order of packets: see smcr_flow_is_out_of_order(). */
 static inline bool
 smcr_record_is_out_of_order(const smcr_record_t *record)
 {
-    return record->order == SMCR_FLOW_IS_LATE &&
-           !(record->step && record->step->cause != SMCR_CAUSE_NONE);
+    return smcr_flow_is_out_of_order(record->order, record->step);
 }
 
 /* Analysis of a CDC message that its receiver took in when the message came; NULL: the packet has
