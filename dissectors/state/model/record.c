@@ -175,8 +175,8 @@ next_of(const smcr_state_t *state, const packed_t *packed)
 
 /* ---- all of them, by frame ---- */
 
-/* The slot of the frame: it has the slab number of the frame's newest record. NULL: the page of the
- * frame is not made yet. */
+/* The slot of the frame: it has the slab number of the frame's newest record. NULL: there is no
+ * page for the frame. */
 static uint32_t *
 slot_of(const smcr_state_t *state, uint32_t frame)
 {
@@ -323,7 +323,7 @@ keep_parts(smcr_state_t *state, const smcr_conn_t *conn, const record_parts_t *p
     wmem_array_append_one(kept, *parts);
 }
 
-/* Called before the connection is freed: the list is found by its pointer. */
+/* The list is found by the pointer to the connection, which must not be freed yet. */
 void
 smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn)
 {
@@ -336,9 +336,9 @@ smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn)
         wmem_destroy_array(kept);
 }
 
-/* Frees the objects to which only this record and its connection point, if the connection is being
- * released. If the connection stays, keeps them until it is freed (keep_parts()); if it is never
- * freed (`is_kept`), they stay, too. */
+/* Frees the list of completed messages. Frees the objects to which only this record and its
+ * connection point, if the connection is being released. If the connection stays, keeps them until
+ * it is freed (keep_parts()); if it is never freed (`is_kept`), they stay, too. */
 static void
 forget_record(smcr_state_t *state, const packed_t *packed)
 {
@@ -577,7 +577,7 @@ smcr_event_add_claim(const smcr_arrival_t *arrival, smcr_event_id_t id,
 }
 
 /* The time ends with the earlier one of two events: 1. the CDC message that frees space is
- * acknowledged; 2. the writer sends data. */
+ * acknowledged; 2. the writer continues (`continues`). */
 smcr_record_wait_t
 smcr_record_cdc_wait(const smcr_record_cdc_t *view)
 {

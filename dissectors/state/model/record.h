@@ -1,6 +1,6 @@
 /* The record of a packet: what the first pass learns of the packet. The record is kept for the
  * frame of the packet; every later pass, and all taps, read it. If the capture is read only once,
- * old records are forgotten (smcr_record_forget()).
+ * old records may be forgotten (smcr_record_forget()).
  *
  * A record has what was known when its packet came. So the record is the same in every pass, and
  * when the user clicks on an old frame. Facts that are learned later, such as the response to a
@@ -18,12 +18,12 @@
 
 /* Kind of a packet. */
 typedef enum {
-    SMCR_RECORD_OTHER,   /* a CLC message, or a packet on an SMC-R queue pair that no other value of
-                            this list describes */
+    SMCR_RECORD_OTHER,   /* what no other value of this list describes, for example a CLC message */
     SMCR_RECORD_LLC,     /* LLC message */
     SMCR_RECORD_CDC,     /* CDC message */
     SMCR_RECORD_WRITE,   /* RDMA WRITE */
-    SMCR_RECORD_ACK,     /* ACK, NAK or RNR NAK */
+    SMCR_RECORD_ACK,     /* response: ACK, NAK, RNR NAK, or response of an RDMA READ or atomic
+                            operation */
     SMCR_RECORD_CNP,     /* congestion notification packet */
     SMCR_RECORD_CM,      /* message of RDMA-CM */
     SMCR_RECORD_CORRUPT, /* any packet with a wrong ICRC, which its receiver discards */
@@ -58,14 +58,15 @@ typedef struct {
                           was no wait, or it has not ended */
     bool is_ambiguous; /* in `acks`: the acknowledged packet was sent more than once, so `time` may
                           belong to another transmission */
-    uint64_t time;     /* length of the wait, nanoseconds; SMCR_RECORD_NO_TIME: not known */
+    uint64_t time;     /* length of the wait, nanoseconds; SMCR_RECORD_NO_TIME: not known, or it
+                          does not count */
 } smcr_record_wait_t;
 
 #define SMCR_RECORD_NO_TIME UINT64_MAX
 
 /* What the state learns about a WRITE request after the request has come. The object is made only
- * if the connection or the position of the request was not known when the request came. All packets
- * of the request share it. */
+ * if the link, the connection or the position of the request was not known when the request came.
+ * Packets of one request may share it. */
 typedef struct {
     smcr_conn_t *conn; /* connection of the request; NULL: still not known */
     smcr_link_t *link; /* link that carried the request; NULL: the record of the packet has the
@@ -95,8 +96,9 @@ typedef struct smcr_held smcr_held_t;
 /* Rarely set members of smcr_place_t. */
 typedef struct {
     smcr_place_late_t *late; /* what was learned about the request after the packet came; NULL:
-                                connection and position of the packet were known when it came */
-    uint32_t offset_in_request; /* offset of this packet in its request, bytes; set with `late` */
+                                nothing */
+    uint32_t offset_in_request; /* offset of this packet in its request, bytes; set with `late`; 0
+                                   as long as it is not known */
     uint32_t rewritten;    /* number of bytes at the start of the packet that an earlier packet had
                               written (smcr_stream_range_t) */
     uint64_t gap;          /* number of missing bytes before the packet: from the end of the data
@@ -110,16 +112,17 @@ typedef struct {
                               the packets that the capture has earlier */
     bool names_conn;       /* the immediate data of the packet name its connection: they are a
                               message in place of a CDC message, or have an unknown opcode */
-    /* what later messages show of data from the tap of a host, whose `position` is assumed */
-    bool is_doubtful;      /* the position is not known */
-    bool is_corrected;     /* the position is `corrected` */
+    bool is_doubtful;      /* data from the tap of a host: later messages have shown that its
+                              position is not known */
+    bool is_corrected;     /* data from the tap of a host: later messages have shown that its
+                              position is `corrected`, and not `position` */
     bool is_copy;          /* set with `is_corrected`: an earlier packet has the same data */
     uint64_t corrected;    /* see `is_corrected` */
     bool gap_may_be_captured; /* `gap` may not be missing: captured packets, whose positions were
                                  not known when they came, may have its bytes */
-    smcr_held_t *buffered_payload; /* copied bytes of the packet, if a later frame hands them to the
-                                      application's dissectors (struct smcr_held); NULL: the bytes
-                                      are not held */
+    smcr_held_t *buffered_payload; /* holds the bytes of the packet for a later frame, which hands
+                                      them to the application's dissectors (struct smcr_held); NULL:
+                                      the bytes are not held */
     uint32_t replaced_in;  /* frame of the retransmission whose bytes replace the bytes of this
                               packet: the packet came in order in the capture, but its receiver has
                               refused it; 0: none */
@@ -148,17 +151,18 @@ struct smcr_place {
     uint32_t length : 21;     /* number of application bytes in the packet */
     uint32_t index : 8;       /* number of the RMB element, 1 to 255; 0: not known */
     uint32_t has_position : 1; /* `position` is known */
-    uint32_t is_unannounced : 1; /* no CDC message has announced the packet yet */
+    uint32_t is_unannounced : 1; /* the packet waits for the CDC message that announces it */
     uint32_t skips_heuristics : 1; /* Wireshark's heuristic dissectors are not asked about the bytes
                                       of the packet */
     uint32_t frame;           /* frame of the packet; set with `has_position` */
     uint32_t element_fill;    /* number of bytes in the RMB element that the reader has not
-                                 consumed, including the bytes of this packet; 0: not known */
+                                 consumed, including the bytes of this packet; 0: none, or not
+                                 known */
     union {
         uint32_t next;         /* if `is_unannounced` is set: slab number (smcr_slab_entry()) of the
                                   next unannounced packet in a circular list */
         uint32_t announced_in; /* if `is_unannounced` is not set: frame of the CDC message that
-                                  announced the packet; 0: not known */
+                                  announced the packet; 0: none, or not known */
     };
 };
 
@@ -204,8 +208,8 @@ typedef struct {
     bool has_announced_bytes : 1; /* `announced_bytes` is known; only if the previous CDC message of
                                      the sender is captured */
     bool has_read_bytes : 1; /* `read_bytes` is known; only if the previous CDC message of the
-                                sender is captured, and the size of the element that the sender
-                                reads is known or the consumer cursor has not moved */
+                                sender is captured, and the consumer cursor gives a position or has
+                                not moved */
     bool has_announced : 1; /* `announced` is known */
     bool has_consumed : 1;  /* `consumed` is known */
     bool has_unread_bytes : 1; /* `unread_bytes` is known; only if all CDC messages of the sender's
@@ -309,7 +313,7 @@ typedef struct smcr_event {
     MEMBER(smcr_exchange_t *, ends_exchange) \
     /* events of the packet, in the order in which they were added; NULL: none */ \
     MEMBER(smcr_event_t *, events) \
-    /* messages that the response of the packet completes; NULL: none */ \
+    /* messages that this response completes; NULL: none */ \
     MEMBER(const smcr_completion_t *, completed_messages) \
     /* congestion marks that this CNP reports; NULL: the packet is no CNP */ \
     MEMBER(const smcr_ecn_cnp_t *, cnp) \
@@ -337,7 +341,7 @@ typedef struct smcr_event {
     MEMBER(smcr_record_part_t, part) \
     /* congestion mark of the packet; NULL: the ECN codepoint of the packet is not CE */ \
     MEMBER(const smcr_ecn_ce_t *, ce) \
-    /* RDMA flow of a packet that is on no link; NULL: the packet is on a link */ \
+    /* RDMA flow of a packet that is on no link; NULL: none is known, or it is on a link */ \
     MEMBER(const smcr_rdma_flow_t *, rdma)
 
 #define SMCR_RECORD_DECLARE_ALWAYS(type, name, width, value) type name width;
@@ -396,9 +400,9 @@ smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
     return event != NULL;
 }
 
-/* Whether the first transmission of the packet is missing in the capture: a NAK proves that the
- * packet is a retransmission, or the packet follows such a packet in one burst, and no earlier
- * packet of the capture has its PSN. */
+/* Whether the first transmission of the packet is missing in the capture: a NAK or RNR NAK proves
+ * that the packet is a retransmission, or the packet follows such a packet in one burst, and no
+ * earlier packet of the capture has its PSN. */
 static inline bool
 smcr_record_misses_first(const smcr_record_t *record)
 {
@@ -443,9 +447,9 @@ smcr_record_is_out_of_order(const smcr_record_t *record)
     return smcr_flow_is_out_of_order(record->order, record->step);
 }
 
-/* Analysis of a CDC message that its receiver took in when the message came; NULL: the packet has
- * no CDC message, or the message was taken in later. Functions that follow a byte stream use this
- * function, since a stream has its data in the order in which the receiver takes packets in. */
+/* Analysis of a CDC message that its receiver took in when the message came; NULL: there is none,
+ * or the message was taken in later. Functions that follow a byte stream use this function, since a
+ * stream has its data in the order in which the receiver takes packets in. */
 static inline const smcr_record_cdc_t *
 smcr_record_cdc_in_order(const smcr_record_t *record)
 {
@@ -471,9 +475,9 @@ smcr_record_tapped(const smcr_record_t *record)
     return record->link ? record->link->lgr->tapped : SMCR_LGR_TAPPED_NOT;
 }
 
-/* Whether positions in the stream that `writer` writes count from the first captured byte: the tap
- * of a host shows the connection of the packet, and not the beginning of the stream. `writer`: side
- * of the link group. */
+/* Whether positions in the stream that `writer` writes do not count from its beginning: the tap of
+ * a host shows the connection of the packet, and not the beginning of the stream (`is_relative` of
+ * smcr_stream_t). `writer`: side of the link group. */
 static inline bool
 smcr_record_is_relative(const smcr_record_t *record, int writer)
 {
@@ -516,18 +520,18 @@ uint32_t smcr_record_first_kept(uint32_t frame);
 
 /* Forgets the records of packets before `frame`, so that later records can use their memory.
  * Records from smcr_record_first_kept() on stay. Also frees what only such a record points to, of
- * connections that are being released (`is_leaving`). Called if the capture is read only once, so
- * that no later pass needs the records. The state itself reads the record of a packet that a later
- * packet acknowledges, refuses or retransmits. If such a record is forgotten, less is known of the
- * later packet. */
+ * connections that are being released (`is_leaving`). Only if the capture is read once, so that no
+ * later pass needs the records. The state itself reads the record of a packet that a later packet
+ * acknowledges, refuses or retransmits. If such a record is forgotten, less is known of the later
+ * packet. */
 void smcr_record_forget(smcr_state_t *state, uint32_t frame);
 
-/* Called when an object that points to the acknowledgement `ack` is freed, or forgets `ack`. Frees
- * `ack` if no other object points to it. NULL changes nothing. */
+/* Gives up one pointer to the acknowledgement `ack`. Frees `ack` if no other object points to it.
+ * NULL changes nothing. */
 void smcr_record_free_ack(smcr_state_t *state, const smcr_ack_t *ack);
 
-/* Frees the objects to which forgotten records of the connection pointed. Called right before the
- * connection is freed. */
+/* Frees the objects to which forgotten records of the connection pointed, before the connection
+ * itself is freed. */
 void smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn);
 
 /* Completes the record with what was learned after its packet came. There are four cases: 1. a
@@ -535,9 +539,8 @@ void smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn);
  * connection of the packet that it acknowledges; 3. a link or connection that was joined with
  * another one; 4. a connection of which a host has reported which side is the server, over netlink
  * or in a file of smcss. Removes the analysis of a CDC message that its receiver has not taken in
- * (`is_deferred`). Sets `conn_learned_late` if the connection of the WRITE was not known when the
- * WRITE came. Called before a record is shown: until then, a record has the knowledge from the time
- * of its packet. */
+ * (`is_deferred`). Sets `conn_learned_late` if the connection of a WRITE was learned after the
+ * WRITE came. Until this call, a record has the knowledge from the time of its packet. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* Notes that Wireshark's heuristic dissectors are never asked about the bytes of this WRITE
@@ -571,8 +574,7 @@ smcr_record_cdc_rare(const smcr_record_cdc_t *view)
     return view->rare ? smcr_slab_beside(view, view->rare) : NULL;
 }
 
-/* What was learned about a WRITE packet after it came; NULL: its connection and its position were
- * known when it came. */
+/* What was learned about a WRITE packet after it came; NULL: nothing. */
 static inline smcr_place_late_t *
 smcr_place_late(const smcr_place_t *place)
 {
@@ -604,17 +606,17 @@ typedef struct {
 
 /* A packet, or a CLC message in TCP's byte stream, on its way through the state. */
 typedef struct {
-    smcr_state_t *state;
-    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: a CLC message, or a packet
-                                      that is taken in after its own frame: a deferred one, or an
-                                      orphan (orphan.c) */
+    smcr_state_t *state;           /* state of the capture file */
+    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: a CLC message, or the headers are
+                                      not kept, since the packet is taken in after its own frame */
     const smcr_arrival_span_t *span; /* sequence numbers of a CLC message's bytes; NULL: not known,
                                         or a RoCE packet */
     smcr_qp_t *qp;         /* queue pair that receives the packet; NULL: not known, or a CLC
                               message */
     smcr_qp_t *sought_qp;  /* queue pair with the receiver's number and GID, if `is_qp_sought`;
                               NULL: not known */
-    bool is_qp_sought;     /* the queue pair was looked up when the packet came */
+    bool is_qp_sought;     /* `sought_qp` is the result of a look-up for this packet, and has not
+                              been used yet */
     smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
     smcr_when_t when;      /* frame and time of the packet */
     bool goes_on;          /* the PSN of the packet is far from the highest PSN of its flow, but the
@@ -702,8 +704,8 @@ typedef struct {
     const smcr_ack_t *acked; /* first acknowledgement that the responder's adapter sent for the
                                 request; NULL: none so far */
     smcr_point_t asked_at;    /* point of the request itself, in the flow to the responder */
-    smcr_point_t responder_at; /* point of the highest PSN in the flow from the responder when the
-                                  request came */
+    smcr_point_t responder_at; /* point of the highest PSN, captured or acknowledged, in the flow
+                                  from the responder when the request came */
     struct smcr_rules_links_exchange *rules; /* what state/rules/ keeps of the request; NULL:
                                                 nothing */
     uint32_t key;             /* key of the request, which distinguishes requests of one type
@@ -749,8 +751,8 @@ struct smcr_held {
                              set with `bytes` */
     uint32_t offset_in_request; /* offset of the packet in its request, bytes; 0 as long as it is
                                    not known */
-    uint32_t length;      /* number of `bytes`; 0: the bytes are truncated by snaplen, too many
-                             bytes waited already (BYTES_MAX in record.c), or the copy was freed */
+    uint32_t length;      /* number of `bytes`; 0: there is no copy, for example since too many
+                             bytes waited already (BYTES_MAX in record.c) */
     uint8_t *bytes;       /* copy of the packet's bytes; NULL: none */
     uint32_t handed_on_frame; /* frame with which the bytes go to the application's dissectors; 0:
                                  none so far */
@@ -790,14 +792,14 @@ void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
 /* Releases the copy of handed on bytes, which later passes do not need: they show the bytes in the
- * frame that carried them. The copy is freed after the dissection of the current frame. Called in
- * the first pass, at most once for each packet, in `handed_on_frame`. */
+ * frame that carried them. The copy is freed after the dissection of the current frame. First pass,
+ * in `handed_on_frame`, at most once for each packet. */
 void smcr_held_release(smcr_state_t *state, smcr_held_t *held);
 
 /* Notes that the packet of `arrival` hands the held bytes on: the application's dissectors get the
  * bytes with the frame that is being learned, after the held bytes that this packet has handed on
- * before. `conn`: connection of the bytes. `sender`: side that has written them. `held`: NULL or
- * without bytes: nothing happens. */
+ * before. `conn`: connection of the bytes. `sender`: side that has written them. Nothing happens if
+ * `held` is NULL, has no bytes, or was handed on before. */
 void smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t *conn,
                        int sender);
 
