@@ -15,8 +15,7 @@ smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first)
     conn->clc_complete |= (uint8_t)(1U << role);
 }
 
-/* Sequence numbers wrap, so their signed difference is compared. A direction that was incomplete
- * once stays so, except if a Proposal comes first. */
+/* Sequence numbers wrap, so their signed difference is compared. */
 void
 smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {

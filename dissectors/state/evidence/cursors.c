@@ -26,8 +26,8 @@ last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
     return frame;
 }
 
-/* Whether no packet is missing between the point `last` of the sender's last CDC message to the
- * connection, and the arriving packet. The sender has not moved to another link. */
+/* Whether no packet is missing between `last`, the point of the sender's last CDC message of the
+ * connection, and the arriving packet. Only for a sender that has not moved to another link. */
 static bool
 follows_directly(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_point_t *last)
 {
@@ -72,8 +72,9 @@ typedef struct {
     bool has_moved; /* the sender has moved to another link after the last message */
     int16_t seq_step; /* step from the sequence number of the last message: a member of
                          smcr_evidence_cursors_t */
-    int step; /* number of messages since the last message, this one included; if there is no last
-                 message: 1 if `is_first`, else 0 */
+    int step; /* number of messages since the last message, this one included; of immediate data 1
+                 or, for any higher number, 2. If there is no last message: 1 if `is_first`, else
+                 0 */
     uint32_t gap;   /* first frame after the last gap between the two messages: last_gap(). If a
                        missing message may have been on another link: a frame before which this
                        message was sent */
@@ -137,7 +138,7 @@ is_next_message(const succession_t *message)
 }
 
 /* Whether the connection of the message began in the capture: the elements of both sides are
- * announced, or a CLC message came before all its packets on RoCE. */
+ * announced, or its Accept or Proposal is captured (smcr_evidence_first_frame()). */
 static bool
 has_begin(const succession_t *message)
 {

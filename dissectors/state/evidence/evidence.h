@@ -1,6 +1,5 @@
 /* Knows which packets a capture may miss, and what the capture therefore proves about two peers:
- * when a packet comes, or after later packets. Does not know any rule or event. Called by all rooms
- * that report only what the capture proves.
+ * when a packet comes, or after later packets. Does not know any rule or event.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,12 +17,12 @@
  *          Not proven: the packet waits after a gap, the receiver had it before, or discards it.
  *
  * since    Proven: "message", and no packet of the flow is missing after a point of the flow.
- *          Not proven: the point is not set, or is in the flow of another link.
+ *          Not proven: the point is not set, or a packet after it came out of order.
  *
  * link     Proven: "message", no packet of either direction of the link is missing, and the
  *          capture is in order. Not proven: no message announced the first PSN of a queue pair.
  *
- * group    Proven: "link" for each link of the group, and its first contact is captured.
+ * group    Proven: "link" for each link that was not rejected, and the first contact is captured.
  *          Not proven: the capture starts later, a link has no packet, or a link is forgotten.
  *
  * conn     Proven: "group", and Accept and Confirm of the connection are captured.
@@ -33,7 +32,7 @@
  *          captured. Not proven: sequence numbers of TCP have a gap, or are not known.
  *
  * place    Proven: TCP and RoCE come from one interface, and the capture is in order.
- *          Not proven: several interfaces, or a request came after its acknowledgement.
+ *          Not proven: several interfaces, or the capture is out of order.
  *
  * seen     Proven: the sender had seen a message of the peer: it was acknowledged long enough
  *          before. Not proven: the message was acknowledged less than a millisecond or round trip
@@ -79,7 +78,8 @@ typedef enum {
     SMCR_DOUBT_PLACE,  /* the order of packets of different hosts means nothing: TCP and RoCE may be
                           captured at two places, or the capture is out of order */
     SMCR_DOUBT_UNSEEN, /* the sender may not yet have seen a message of its peer when it sent the
-                          packet */
+                          packet; of a missing response: it may not be captured
+                          (smcr_doubt_answer()) */
 } smcr_doubt_kind_t;
 
 /* A claim: a certain message has not come before this moment, so a rule is broken. The message may
@@ -123,12 +123,12 @@ typedef struct {
 uint64_t smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
 /* The RMB whose RTokens a CONFIRM RKEY CONTINUATION lists: the RMB of the sender's last CONFIRM
- * RKEY. `arrival`: the continuation. NULL: a packet is missing between the two messages, or there
- * was no CONFIRM RKEY (A.3.5). */
+ * RKEY. `arrival`: the continuation. NULL: a packet may be missing between the two messages, or
+ * there was no CONFIRM RKEY request (A.3.5). */
 smcr_rmb_t *smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
 
 /* Whether no request is missing after the point, up to the highest PSN of its flow. false also if
- * the point is not set. */
+ * this is not known, for example since the point is not set. */
 bool smcr_evidence_holds(const smcr_point_t *point);
 
 /* Upper bound of the bytes that WRITEs between the point and `psn` of the flow to `qp` have written
@@ -149,8 +149,8 @@ smcr_evidence_has_packets_to(const smcr_qp_t *qp)
  * the packet fills a gap, and may be the retransmission of a missing packet. */
 smcr_when_t smcr_evidence_sent(const smcr_arrival_t *arrival);
 
-/* Makes the arriving packet count as missing in smcr_evidence_absent(). Called for a packet if its
- * content is not known, or if it came out of order. */
+/* Makes the arriving packet count as missing in smcr_evidence_absent(): its content is not known,
+ * or it came out of order. */
 void smcr_evidence_pass_over(const smcr_arrival_t *arrival);
 
 /* ---- responses to a request ---- */
@@ -166,8 +166,9 @@ bool smcr_evidence_is_unanswered(const smcr_state_t *state, const smcr_exchange_
 
 /* ---- sequence numbers of CLC on TCP; role 0 is the client, role 1 the server ---- */
 
-/* Learns from the SYN or SYN-ACK of the role where its CLC bytes begin. `first`: relative sequence
- * number of the role's first byte of data. */
+/* Learns from the SYN or SYN-ACK of the role which peer is the client, and where the CLC bytes of
+ * the role begin. `first`: sequence number of the role's first byte of data, as Wireshark
+ * counts. */
 void smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
 
 /* Learns that a CLC message has come: updates `clc_next_seq` and `clc_complete` of the
@@ -228,7 +229,7 @@ smcr_evidence_clc_knows_client(const smcr_conn_t *conn)
 }
 
 /* What the sequence numbers prove about an arriving CLC message, or about the first bytes of the
- * application. All false: the sequence numbers are not known. */
+ * application. All are false if the sequence numbers are not known. */
 typedef struct {
     bool is_next;      /* the condition "clc" is proven: the message is new, and the capture has all
                           CLC bytes that its sender had sent or received before */
@@ -239,7 +240,7 @@ typedef struct {
 } smcr_evidence_clc_t;
 
 /* What the sequence numbers of the arriving CLC message, or of the first data of the application,
- * prove. Called before smcr_evidence_tcp_take(). */
+ * prove. Must be called before smcr_evidence_tcp_take(). */
 smcr_evidence_clc_t smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* Whether the Confirm has come, but no RoCE packet of the connection's link is captured so far. */
@@ -280,7 +281,7 @@ bool smcr_evidence_conn_lacks_between(const smcr_conn_t *conn, uint32_t from, ui
 void smcr_evidence_prove_missing(smcr_qp_t *qp, uint64_t packets);
 
 /* Notes which packets of the sender are missing since its last CDC message, as the arriving CDC
- * message of the connection proves. Called before the message becomes the last one.
+ * message of the connection proves. Must be called before the message becomes the last one.
  *
  * - `messages`: number of CDC messages that the sequence number skips.
  * - `bytes`: number of bytes that the message announces and that no captured WRITE has. They need
@@ -302,9 +303,9 @@ bool smcr_evidence_never_confirmed(const smcr_lgr_t *lgr);
  * missing. False for a group no link of which was confirmed (smcr_evidence_never_confirmed()). */
 bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
 
-/* Whether both ends have announced their queue pairs of the link, and the capture has no packet of
- * the link. Perhaps the link never came up. Perhaps its packets do not pass the capture point, as
- * in a capture of one of two devices. */
+/* Whether both queue pairs of the link are known, and the capture has no packet of the link.
+ * Perhaps the link never came up. Perhaps its packets do not pass the capture point, as in a
+ * capture of one of two devices. */
 bool smcr_evidence_never_saw(const smcr_link_t *link);
 
 /* Whether the link may be, or may have been, active, although the capture has no packet of it. */
@@ -355,9 +356,9 @@ uint32_t smcr_evidence_first_frame(const smcr_conn_t *conn);
 uint32_t smcr_evidence_last_frame(const smcr_conn_t *conn);
 
 /* Whether the capture has all packets of a connection after `last`, the point of its last CDC
- * message in a flow. False if packets of the flow are missing after this point, or are acknowledged
- * but not captured, or if the receiver waits for packets after a gap; unless later messages prove
- * what the missing packets were (smcr_evidence_prove_missing()). */
+ * message in a flow. Either the capture has all packets of the flow after this point, and the
+ * receiver took in each when it came; or messages prove of all missing packets of the flow what
+ * they were (smcr_evidence_prove_missing()). */
 bool smcr_evidence_has_all_after(const smcr_point_t *last);
 
 /* Number of PSNs after the closing message of a side in which packets of the connection may still
@@ -383,10 +384,10 @@ bool smcr_evidence_may_miss_data_to(const smcr_conn_t *conn, int side);
  * peer has an unknown connection. */
 bool smcr_evidence_sent_no_message(const smcr_conn_t *conn, int side);
 
-/* Whether it is known if `side` has closed the connection. True in two cases: 1. the close is
- * captured; 2. no CDC message from the side can be missing. If the token of the other side is not
- * known, the side's messages may be listed as another connection object. Then also true if the
- * links of the group miss no packet, and no such object has ended or was forgotten. */
+/* Whether it is known if `side` has closed the connection. True in three cases: 1. the close is
+ * captured; 2. no CDC message from the side can be missing; 3. the token of the other side is not
+ * known, so that the side's messages may be listed as another connection object, but the links of
+ * the group miss no packet, and no such object was closed or forgotten. */
 bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
 
 /* Whether a side of the link has stopped answering (third retransmission without an answer), and
@@ -397,7 +398,8 @@ bool smcr_evidence_is_silent(const smcr_link_t *link);
  * the reader was missing at that time, or lost downstream of the capture point. A gap that had
  * ended before does not matter. `record`: record of a CDC message or RDMA WRITE of the writer, in
  * `frame`; for a retransmission, the time since the first transmission counts. True if link or
- * sender of the record is not known. Later packets may change the result. */
+ * sender of the record is not known; false if nothing shows what was lost. Later packets may change
+ * the result. */
 bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 
 /* A cursor of a CDC message, compared with the earlier cursors and the WRITEs of the connection. */
@@ -406,9 +408,10 @@ typedef struct {
                                 SMCR_RING_FAULT_NONE: it can */
     bool owned;    /* data in the element that the cursor points into certainly belong to the
                       connection (smcr_conn_owns_element()) */
-    bool accepted; /* nothing contradicts the cursor, so the state uses it */
-    bool may_be_right; /* the cursor may be right although `fault` is set, since the earlier cursor
-                          is not proven. No breach is reported */
+    bool accepted; /* the state uses the cursor: nothing contradicts it, or it can follow the cursor
+                      of the sender's last message, which seemed impossible */
+    bool may_be_right; /* the cursor may be right although it seems impossible. No breach is
+                          reported */
     bool known;    /* `end` and `over` are known */
     uint64_t end;  /* position of the cursor in the stream, bytes; not set if `known` is false */
     uint64_t over; /* bytes by which a producer cursor is after the written bytes, or a consumer
@@ -418,8 +421,9 @@ typedef struct {
 /* What is known about the two cursors of a CDC message. The sender's last message is its last
  * captured CDC message of this connection before this one. */
 typedef struct {
-    bool follows; /* the sequence number proves that no CDC message is missing after the sender's
-                     last message, and the cursors of the last message are possible */
+    bool follows; /* the sequence number, or the PSN of immediate data, proves that no CDC message
+                     is missing after the sender's last message, or before its first one; and the
+                     cursors of the last message are possible */
     bool same;    /* the consumer cursor is equal to the sender's last possible consumer cursor; in
                      the sender's first message: nothing is read so far */
     uint32_t since; /* first frame after the last gap: a missing message may have announced WRITEs
@@ -430,7 +434,8 @@ typedef struct {
     bool current; /* no CDC message from the receiver to the sender is missing */
     bool placed;  /* the positions of all captured WRITEs after the sender's last message are
                      known */
-    bool whole;   /* no packet is missing after the sender's last message */
+    bool whole;   /* no packet is missing after the sender's last message, whose cursors are
+                     possible */
     uint16_t seq; /* sequence number that the message must have; if not known, the message's own
                      number */
     int16_t seq_step; /* step from the sequence number of the sender's last message to the number of
@@ -445,8 +450,8 @@ typedef struct {
  * has moved to another link after its last message: then it may send earlier messages once more. */
 bool smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
-/* What is known about the cursors of the arriving CDC message `cdc` of the connection. Called
- * before the state takes in the message. */
+/* What is known about the cursors of the arriving CDC message `cdc` of the connection. Must be
+ * called before the state takes in the message. */
 smcr_evidence_cursors_t smcr_evidence_of_cursors(const smcr_arrival_t *arrival,
                                                  const smcr_conn_t *conn, const smcr_cdc_t *cdc);
 
@@ -609,9 +614,9 @@ smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *
                              smcr_doubt_proof_t claim);
 
 /* later: the claim that the receiver of the packet has not sent, before the packet, a CDC message
- * that causes a certain event. The claim is refuted if the event comes within SMCR_TIME_DISORDER
- * after the packet: then the capture may have the packet and the message in the wrong order. If the
- * capture is out of order, the result is SMCR_DOUBT_PLACE without a claim. `*when`: time of the
+ * that causes a certain event. The claim is refuted if the event has come SMCR_TIME_DISORDER after
+ * the packet at the latest: the capture may have the packet and the message in the wrong order. If
+ * the capture is out of order, the result is SMCR_DOUBT_PLACE without a claim. `*when`: time of the
  * event, nanoseconds since the epoch; 0: not yet. */
 smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                               const uint64_t *when);
@@ -630,8 +635,9 @@ smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t 
 const smcr_doubt_proof_t *smcr_doubt_heard(const smcr_arrival_t *arrival);
 
 /* later: the condition "group", and the claim that the side of the queue pair `owner` has not
- * announced the RKey `rkey` for the link of `owner`. An announcement that comes later refutes the
- * claim. */
+ * announced the RKey `rkey` for the link of `owner`. The claim is refuted if an announcement comes
+ * later, or if the group then has a connection with incomplete CLC messages, which may be the
+ * announcement. */
 smcr_doubt_t smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey);
 
 /* later: the condition "group", and the claim that the connection still used the RMB of the side

@@ -10,14 +10,14 @@
 
 /* A part of the capture: from one frame to another. */
 typedef struct {
-    uint32_t from; /* first frame */
-    uint32_t to;   /* frame after the last one; UINT32_MAX: to the end of the capture */
+    uint32_t from; /* frame at which the part begins */
+    uint32_t to;   /* frame at which the part ends; UINT32_MAX: the end of the capture */
 } period_t;
 
 /* Whether a message that changes a link may be missing in the period, in the flow to the queue
  * pair. A packet that is no WRITE, and whose content is not known, since it came out of order or is
- * truncated, counts as missing, even if it came after the period. Missing packets that later
- * messages prove change no link (smcr_evidence_prove_missing()). */
+ * truncated, counts as missing, even if it came after the period. If later messages prove what all
+ * missing packets of the flow were, they have changed no link (smcr_evidence_prove_missing()). */
 static bool
 may_miss(const smcr_qp_t *qp, period_t period)
 {
@@ -110,8 +110,9 @@ may_be_confirmed(const smcr_link_t *link)
 }
 
 /* Whether a DELETE LINK that the state could not assign to a link (`uncertain_deletions`) may mean
- * this link: it came after `frame`, and has the number of this link. If the number of this link is
- * not known, any number fits. Only if the group may have a link that is not known as its link. */
+ * this link: it came after `frame`, and has the number of this link, or no number of its own (entry
+ * 0). If the number of this link is not known, any number fits. Only if the group may have a link
+ * that is not known as its link. */
 static bool
 may_be_deleted(const smcr_link_t *link, uint32_t frame)
 {

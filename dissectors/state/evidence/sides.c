@@ -8,8 +8,8 @@
 
 #include "state/model/store.h"
 
-/* Whether the capture has all packets of the link to the side after the frame `since`. true also if
- * the link has no packets at all. */
+/* Whether the capture has all packets of the link to the side after the frame `since`, or messages
+ * prove what the missing ones were. true also if the link has no packets at all. */
 static bool
 has_all_of_link(const smcr_link_t *link, int side, uint32_t since)
 {
@@ -21,7 +21,7 @@ has_all_of_link(const smcr_link_t *link, int side, uint32_t since)
                                 !smcr_evidence_flow_misses(&qp->traffic.flow, since, UINT32_MAX));
 }
 
-/* Whether the first CDC message to the side may be missing. Called if no CDC message to the side is
+/* Whether the first CDC message to the side may be missing, if no CDC message to the side is
  * captured: the peer may choose any link of the group for its first message. true if a request to
  * the side is missing on a link, or if the first contact of the group is not captured. */
 static bool
@@ -61,8 +61,9 @@ smcr_evidence_last_frame(const smcr_conn_t *conn)
     return frame;
 }
 
-/* Whether packets of a connection may be missing after its last CDC message to one side, `last`: a
- * gap begins before the frame `end`, after which the connection has no packets. */
+/* Whether packets of a connection may be missing after its last CDC message to one side, `last`.
+ * `end`: frame after which the connection has no packets; a gap that begins later does not count. A
+ * packet that came out of order counts as missing. */
 static bool
 lacks_up_to(const smcr_point_t *last, uint32_t end)
 {
