@@ -138,7 +138,8 @@ is_next_message(const succession_t *message)
 }
 
 /* Whether the connection of the message began in the capture: the elements of both sides are
- * announced, or its Accept or Proposal is captured (smcr_evidence_first_frame()). */
+ * announced, or its Accept or Proposal is captured, by the clock of its RoCE packets
+ * (smcr_evidence_first_frame()). */
 static bool
 has_begin(const succession_t *message)
 {

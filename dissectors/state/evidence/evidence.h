@@ -391,7 +391,8 @@ bool smcr_evidence_sent_no_message(const smcr_conn_t *conn, int side);
 bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
 
 /* Whether a side of the link has stopped answering (third retransmission without an answer), and
- * has sent no packet since then. `link`: NULL gives false. */
+ * has sent no packet since then. True also if no packet of a side is captured. `link`: NULL gives
+ * false. */
 bool smcr_evidence_is_silent(const smcr_link_t *link);
 
 /* Whether the writer knew as much about the reader as the capture shows, in `frame`: no packet of
@@ -426,9 +427,9 @@ typedef struct {
                      cursors of the last message are possible */
     bool same;    /* the consumer cursor is equal to the sender's last possible consumer cursor; in
                      the sender's first message: nothing is read so far */
-    uint32_t since; /* first frame after the last gap: a missing message may have announced WRITEs
-                       before this frame, or they may be sent again after the sender's move to
-                       another link; 0: there is no gap */
+    uint32_t since; /* WRITEs before this frame may have been announced by a missing message, or by
+                       the last one, whose cursors are impossible; or the sender has moved, and may
+                       send them once more. 0: no WRITEs are in doubt */
     uint32_t left;  /* frame in which the sender has moved to another link after its last message;
                        0: it has not moved */
     bool current; /* no CDC message from the receiver to the sender is missing */

@@ -23,7 +23,7 @@ has_all_of_link(const smcr_link_t *link, int side, uint32_t since)
 
 /* Whether the first CDC message to the side may be missing, if no CDC message to the side is
  * captured: the peer may choose any link of the group for its first message. true if a request to
- * the side is missing on a link, or if the first contact of the group is not captured. */
+ * the side may be missing on a link, or if the first contact of the group is not captured. */
 static bool
 may_miss_first_message(const smcr_conn_t *conn, int side)
 {
@@ -252,8 +252,8 @@ smcr_evidence_has_end(const smcr_conn_t *conn, int side)
     return !may_be_other && has_seamless_links(lgr);
 }
 
-/* Whether the side of the link has stopped answering requests, and has sent no packet since
- * then. */
+/* Whether the side of the link has stopped answering requests, and has sent no packet since then;
+ * or no packet of the side is captured. */
 static bool
 is_silent_side(const smcr_link_t *link, int side)
 {

@@ -28,7 +28,8 @@ typedef struct {
     smcr_stream_t in;     /* byte stream that this side receives */
     smcr_rmb_t *rmb;      /* RMB in which this side receives; NULL: not known */
     smcr_point_t valid_from; /* point of the last packet before the connection began, in the flow to
-                                this side; PSN 0 after a move to another link */
+                                this side; PSN 0 after a move to another link; no queue pair: not
+                                known */
     /* point of the last packet that certainly belonged to this connection, in the flow to this
      * side; before the first such packet: as `valid_from` */
     smcr_point_t last_confirmed_use;
@@ -236,8 +237,8 @@ struct smcr_conn {
                                 not counted in `unfinished_clc_conns` of its group */
     bool clc_step_by_server : 1; /* the server sent the last step of the handshake
                                     (`clc_step_type`) */
-    bool clc_cut : 1;        /* an Accept or Confirm is truncated by snaplen before its queue
-                                pair */
+    bool clc_cut : 1;        /* a message that is, or may be, an Accept or Confirm is truncated by
+                                snaplen before the end of its RMB's address */
     bool roles_unknown : 1;  /* it is not known which TCP end is the client */
     bool ipv4 : 1;           /* the addresses are IPv4; false: IPv6 */
     bool is_translated : 1;  /* the capture has the TCP connection with other addresses or ports,

@@ -126,8 +126,9 @@ typedef struct {
     uint32_t replaced_in;  /* frame of the retransmission whose bytes replace the bytes of this
                               packet: the packet came in order in the capture, but its receiver has
                               refused it; 0: none */
-    smcr_place_t *replaces; /* place of the first transmission, if the packet is a retransmission
-                               that `replaced_in` of that place names; NULL: otherwise */
+    smcr_place_t *replaces; /* place of the first transmission whose bytes this retransmission
+                               replaces, directly or after other retransmissions; NULL: it replaces
+                               none */
     uint8_t order;         /* replaces `order` of smcr_record_t; set if the packet came before its
                               queue pair was known */
     uint32_t first_frame;  /* replaces `first_frame` of smcr_record_t; set if the packet came before
@@ -458,7 +459,7 @@ smcr_record_cdc_in_order(const smcr_record_t *record)
     return analysis && !analysis->is_late ? analysis : NULL;
 }
 
-/* Time from the request to the response, nanoseconds; 0 if the response has an earlier time stamp.
+/* Time from the request to the response, nanoseconds; 0 if the response has no later time stamp.
  * The exchange must be answered, and its request must not be `request_resent`. */
 static inline uint64_t
 smcr_exchange_time(const smcr_exchange_t *exchange)
@@ -600,8 +601,9 @@ typedef struct {
     uint32_t end;   /* sequence number after the message's last byte */
     uint32_t acked_seq; /* acknowledgement number of the segment: the sender has received all bytes
                            of the other direction with lower sequence numbers */
-    bool has_syns;  /* SYN and SYN-ACK of the connection are captured */
-    bool has_fin;   /* the FIN of the other direction has come. A FIN takes one sequence number */
+    bool has_syns;  /* SYN and SYN-ACK of the connection are captured, undamaged */
+    bool has_fin;   /* the other direction was the first to close: its FIN has come, and takes one
+                       sequence number */
 } smcr_arrival_span_t;
 
 /* A packet, or a CLC message in TCP's byte stream, on its way through the state. */
@@ -662,9 +664,9 @@ smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
 void smcr_event_add_claim(const smcr_arrival_t *arrival, smcr_event_id_t id,
                           const smcr_doubt_proof_t *claim);
 
-/* The time during which the reader's RMB element was full after this CDC message, and the frame in
- * which this time ends: `buffer_full_s` of docs/report.md. The result is complete in the second
- * pass only. */
+/* The time for which the writer waited for free space after this CDC message (`buffer_full_s` of
+ * docs/report.md), and the frame in which this wait ended. Frame 0: there was no wait, or it has
+ * not ended so far. */
 smcr_record_wait_t smcr_record_cdc_wait(const smcr_record_cdc_t *view);
 
 /* The rarely set members of the place or of the message, for writing. The first call allocates

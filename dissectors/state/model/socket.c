@@ -149,9 +149,9 @@ smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGT
     return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
 }
 
-/* The known socket with the token, addresses and ports of the report `told`; NULL: none. A socket
- * without CONNINFO is found by addresses and ports alone. The inode must be the same, too, unless
- * the known socket is from a file, which has no inode. */
+/* The known socket with the token, addresses and ports of the report `told`; NULL: none. The socket
+ * of a report without CONNINFO is found by addresses and ports alone. The inode must be the same,
+ * too, unless the known socket is from a file, which has no inode. */
 static smcr_socket_t *
 find(const smcr_state_t *state, const smcr_told_socket_t *told)
 {

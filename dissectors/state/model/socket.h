@@ -45,7 +45,8 @@ struct smcr_socket {
                                     cursor */
     uint32_t dump_end_frame;     /* frame with the end of the dump of the last report; 0: not
                                     captured so far */
-    smcr_socket_t *older;        /* socket that was kept right before this one; NULL: none */
+    smcr_socket_t *older;        /* socket that was reported for the first time right before this
+                                    one; NULL: none */
 };
 
 /* Whether both cursors of a CDC message can belong to one moment, seen from a host's report. This

@@ -50,7 +50,7 @@ struct smcr_state {
     wmem_map_t *forgotten_parts; /* smcr_conn_t -> what its forgotten records pointed to (record.c);
                                     NULL: none so far */
     /* link.c */
-    uint32_t lgr_count;      /* index of the next link group that gets one */
+    uint32_t lgr_count;      /* index that the next link group gets */
     uint32_t link_count;     /* number of links that were made so far */
     uint32_t tapped_qps;     /* number of queue pairs that were made for connections of a tap
                                 (state/flow/tapped/tapped.c) */

@@ -224,8 +224,8 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
     return piece;
 }
 
-/* The position of the offset `count`, which is in the data of the element, in the round `round`,
- * which counts from the start of the connection. */
+/* The position of the offset `count`, which is in the data of the element, in the round with the
+ * number `round`, from 0. */
 static uint64_t
 position_in_round(const smcr_ring_t *ring, uint64_t round, uint32_t count)
 {
