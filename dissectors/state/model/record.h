@@ -216,8 +216,8 @@ typedef struct {
     bool has_unread_bytes : 1; /* `unread_bytes` is known; only if all CDC messages of the sender's
                                   peer are captured */
     bool urgent : 1;        /* urgent data ends at `announced` (4.7.5) */
-    bool is_deferred : 1;   /* the message came after a PSN gap, and it is not known yet whether its
-                               receiver takes it in: only `acked` may be set, too */
+    bool is_deferred : 1;   /* the message came after a PSN gap, and nothing has shown so far that
+                               its receiver took it in: only `acked` may be set, too */
     bool is_late : 1;       /* the message came after a PSN gap, and its receiver has taken it in */
     bool ends_stream : 1;   /* the message is the first one in which its sender reports that it will
                                write no more data: its stream ends at `announced` (4.8) */
@@ -328,9 +328,9 @@ typedef struct smcr_event {
     /* step back of the sender to a lower PSN, to which the packet belongs; NULL: none */ \
     MEMBER(smcr_step_back_t *, step) \
     /* of a packet after a gap: points to the number of the frame which proves that the receiver \
-     * discarded the packet, or to 0: no proof so far. NULL: the packet is not after a gap */ \
+     * discarded the packet, or to 0: no proof so far. NULL: no such proof is sought */ \
     MEMBER(uint32_t *, discard_proof_frame) \
-    /* frame that had this PSN before, or frame that has overtaken this packet; 0: none */ \
+    /* frame that had this PSN before, or that has overtaken this packet; 0: none, or not known */ \
     MEMBER(uint32_t, first_frame) \
     /* time of `first_frame` of a retransmission, nanoseconds since the epoch; 0: not known */ \
     MEMBER(uint64_t, first_time) \
@@ -619,7 +619,7 @@ typedef struct {
                               NULL: not known */
     bool is_qp_sought;     /* `sought_qp` is the result of a look-up for this packet, and has not
                               been used yet */
-    smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
+    smcr_psn_t psn;        /* PSN of a request, without wrap; 0: no request, or not judged so far */
     smcr_when_t when;      /* frame and time of the packet */
     bool goes_on;          /* the PSN of the packet is far from the highest PSN of its flow, but the
                               content of the packet proves that it belongs to the known link */
