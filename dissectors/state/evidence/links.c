@@ -125,9 +125,9 @@ may_be_deleted(const smcr_link_t *link, uint32_t frame)
            smcr_evidence_may_lack_link(link->lgr);
 }
 
-/* Whether a DELETE LINK may have ended the active link: it was captured after `used`, but it is not
- * certain that it ends a link, or which one. `used`: last frame up to which both sides have used
- * the link. */
+/* Whether a DELETE LINK may have ended the active link: it was captured in the frame `used` or
+ * later, but it is not certain that it ends a link, or which one. `used`: last frame up to which
+ * both sides have used the link. */
 static bool
 may_have_ended(const smcr_link_t *link, uint32_t used)
 {

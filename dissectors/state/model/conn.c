@@ -387,7 +387,7 @@ smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];
 
-    /* the side's last known request came to another queue pair, or there was none */
+    /* the side has used another queue pair so far, or none */
     if (reader->valid_from.qp != qp)
         reader->valid_from = smcr_point_at(qp, reader->valid_from.qp ? 0 : psn - 1);
     if (reader->last_confirmed_use.qp != qp || reader->last_confirmed_use.psn < psn)

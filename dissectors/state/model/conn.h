@@ -292,7 +292,7 @@ struct smcr_conn {
     smcr_conn_side_t side[2];   /* the two sides, by side of the link group */
 };
 
-/* Returns the connection with which `conn` was joined, or `conn` itself if it was not joined. NULL
+/* Returns the connection into which `conn` was joined, or `conn` itself if it was not joined. NULL
  * gives NULL. */
 static inline smcr_conn_t *
 smcr_conn_merged(smcr_conn_t *conn)

@@ -191,8 +191,8 @@ struct smcr_link {
     struct smcr_rules_links_link *rules; /* what state/rules/ keeps of the link; NULL: nothing */
     smcr_link_t *older_in_group; /* link of the group that came before this one; NULL: none */
     smcr_link_t *merged_into; /* link object into which this object was joined, since both are the
-                                 same link (smcr_join_links()). Side 0 of this object is side 1 of
-                                 the other object. NULL: this object was not joined */
+                                 same link (conn.c). Side 0 of this object is side 1 of the other
+                                 object. NULL: this object was not joined */
 };
 
 /* A point in the flow to a queue pair: the PSN of a packet. Knowledge from the time of this packet
@@ -331,7 +331,7 @@ struct smcr_lgr {
 
     /* ---- LLC requests and responses (exchange.c) ---- */
     wmem_list_t *pending; /* smcr_exchange_request_t: requests that wait for their response */
-    wmem_list_t *answered; /* smcr_exchange_request_t: the last requests whose response has come */
+    wmem_list_t *answered; /* smcr_exchange_request_t: the last requests that were answered */
     smcr_lgr_unasked_t early_responses[4]; /* the last responses whose request may come later;
                                               circular list */
     unsigned early_response_count; /* number of responses that were put into `early_responses` so

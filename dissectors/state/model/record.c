@@ -378,8 +378,8 @@ smcr_record_forget(smcr_state_t *state, uint32_t frame)
 
 /* ---- what a record says ---- */
 
-/* Completes the record of an acknowledgement: it gets the connection and the direction of the
- * packet that it acknowledges, which may have been learned later. */
+/* Completes the record of an acknowledgement: it gets the connection of the packet that it
+ * acknowledges, which may have been learned later, and its own direction in this connection. */
 static void
 take_acknowledged(const smcr_state_t *state, smcr_record_t *record)
 {
@@ -615,7 +615,7 @@ smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
 
 #define BYTES_MAX (UINT64_C(32) << 20) /* maximum of `buffered_bytes` */
 
-/* Called before the frame's bytes are known, which smcr_held_fill() copies. */
+/* Copies no bytes: smcr_held_fill() does so. */
 smcr_held_t *
 smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
 {

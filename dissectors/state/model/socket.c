@@ -186,8 +186,8 @@ note_full(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t whe
     }
 }
 
-/* Notes the first report in which the peer of the host has closed the connection, and the host has
- * not. */
+/* Notes the first report over netlink in which the peer of the host has closed the connection, and
+ * the host has not. */
 static void
 note_close(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t when)
 {

@@ -26,7 +26,8 @@ struct smcr_socket {
     smcr_told_socket_t reported; /* last report of the socket */
     smcr_when_t first;           /* frame and time of the first report over netlink; frame 0: all
                                     reports so far are from a file */
-    uint64_t time;               /* time of the last report, nanoseconds since the epoch */
+    uint64_t time;               /* time of the last report, nanoseconds since the epoch; 0: it is
+                                    from a file */
     /* by the end that receives, SMCR_TOLD_OWN or SMCR_TOLD_PEER: frame and time of the last report
      * over netlink before the connection of the socket was found, if the receive buffer of this end
      * was full in this report. Packets of the connection may come before the report. Frame 0: the
