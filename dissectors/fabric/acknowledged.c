@@ -195,6 +195,7 @@ smcr_flow_await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_step_bac
     repeats->fate->is_doubtful |= !is_counted || step->nak.frame;
     repeats->count++;
     repeats->until = flow->highest;
+    repeats->joined = repeats->ended_by = 0;
 }
 
 /* Handles an acknowledgement, in `frame`, of `psn`, which was acknowledged last: the receiver has
@@ -212,7 +213,9 @@ take_repeat(smcr_flow_repeats_t *repeats, smcr_psn_t psn, uint32_t frame)
 
 /* Handles a response that acknowledges `psn`, above all PSNs that were acknowledged before, or a
  * NAK (`is_refused`). If `psn` was sent after the last retransmission, the receiver has answered
- * all retransmissions that it got. The rest were lost, or were needed. */
+ * all retransmissions that it got. The rest were lost, or were needed. But the request with this
+ * PSN may have been retransmitted with them, and its first transmission not be captured
+ * (take_late_repeat()). */
 static void
 end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
 {
@@ -221,8 +224,23 @@ end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
     if (!is_over && !is_refused)
         return;
     repeats->fate->is_doubtful = true;
-    if (is_over)
-        repeats->count = 0;
+    if (!is_over)
+        return;
+    repeats->count = 0;
+    repeats->ended_by = psn <= repeats->joined ? psn : 0;
+}
+
+/* Handles a response after end_repeats(). A further acknowledgement of the same PSN shows that the
+ * receiver has got a request that it already had: some of the retransmissions may not have been
+ * needed. `is_original`: the response is certainly no copy. */
+static void
+take_late_repeat(smcr_flow_repeats_t *repeats, smcr_flow_coverage_t said, bool is_original)
+{
+    bool is_same = said.acked_psn == repeats->ended_by && said.kind == SMCR_IB_SYNDROME_ACK;
+
+    repeats->fate->is_partial |= is_same && is_original;
+    if (!is_same)
+        repeats->ended_by = 0;
 }
 
 /* Compares with the PSN that was acknowledged last, so it is called before
@@ -231,13 +249,17 @@ end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
 void
 smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool is_original)
 {
-    if (!flow->repeats.count) /* as nearly always */
+    if (!flow->repeats.count && !flow->repeats.ended_by) /* as nearly always */
         return;
     smcr_flow_coverage_t said = smcr_flow_coverage(flow, packet);
     bool is_refused = said.kind != SMCR_IB_SYNDROME_ACK;
 
     if (!said.psn)
         return;
+    if (flow->repeats.ended_by) {
+        take_late_repeat(&flow->repeats, said, is_original);
+        return;
+    }
     flow->repeats.fate->is_doubtful |= !is_original;
     if (is_refused || said.acked_psn > flow->acked_psn)
         end_repeats(&flow->repeats, said.acked_psn, is_refused);

@@ -20,6 +20,10 @@
  * wrong order. Packets whose times differ by more than this are in the right order. */
 #define DISORDER_TIME UINT64_C(5000000)
 
+/* So many packets in a row that come before their acknowledgements show that the capture is in
+ * order. */
+#define TIMELY_LEAST 4
+
 /* Nanoseconds. A sender that goes back retransmits its packets without a longer pause. */
 #define BURST_PAUSE UINT64_C(1000000)
 
@@ -267,22 +271,51 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
     verdict->order = verdict->after_gap_frame ? SMCR_FLOW_IS_AFTER_GAP : SMCR_FLOW_IS_NEXT;
 }
 
-/* Whether the capture may miss the first transmission of a packet whose PSN is above all earlier
- * ones. Either of two conditions is enough: 1. a NAK or RNR NAK proves that the PSN was sent
- * before; 2. the packet follows such a packet in one burst. A sender that goes back retransmits all
- * that it has sent since, and the capture does not show how much that is. If true, notes the packet
- * as the last one of the burst. */
+/* Whether a packet whose PSN is above all earlier ones comes after its acknowledgement because it
+ * is a retransmission, and the first transmission is not captured. The other cause is a capture
+ * that is out of order: then most packets come so, or the packet comes at most DISORDER_TIME after
+ * its acknowledgement. Counts the packets that do not come so. */
 static bool
-misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+comes_after_ack(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+{
+    if (psn > flow->acked_psn) {
+        flow->timely++;
+        return false;
+    }
+    bool is_usually_timely = flow->timely >= TIMELY_LEAST;
+    flow->timely = 0;
+    return is_usually_timely && packet->when.time > flow->acked_time + DISORDER_TIME;
+}
+
+/* Whether the capture may miss the first transmission of a packet whose PSN is above all earlier
+ * ones. One of three conditions is enough: 1. a NAK or RNR NAK proves that the PSN was sent before;
+ * 2. the packet was acknowledged before (`is_old`); 3. the packet follows such a packet in one
+ * burst. A sender that goes back retransmits all that it has sent since, and the capture does
+ * not show how much that is. If true, notes the packet as the last one of the burst. */
+static bool
+misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn, bool is_old)
 {
     bool follows = flow->burst_psn && psn == flow->burst_psn + 1 &&
                    packet->when.time < flow->burst_time + BURST_PAUSE;
 
-    if (psn > flow->sent_psn && !follows)
+    if (!is_old && !follows && psn > flow->sent_psn)
         return false;
     flow->burst_psn = psn;
     flow->burst_time = packet->when.time;
     return true;
+}
+
+/* Notes a request with the PSN `psn`, above all earlier ones, if it comes in one burst with
+ * retransmissions that the receiver has not answered. */
+static void
+join_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+{
+    bool is_burst = flow->steps.last_request + 1 == psn &&
+                    packet->when.time < flow->steps.last_activity + BURST_PAUSE;
+    smcr_psn_t last = MAX(flow->repeats.until, flow->repeats.joined);
+
+    if (flow->repeats.count && is_burst && psn == last + 1)
+        flow->repeats.joined = psn;
 }
 
 /* Takes in a request whose PSN is above all earlier PSNs. The order of the steps matters: 1.
@@ -294,7 +327,9 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 {
     smcr_psn_t psn = verdict->psn;
 
-    verdict->first_missing = misses_first(flow, packet, psn);
+    join_repeats(flow, packet, psn);
+    verdict->is_old = comes_after_ack(flow, packet, psn);
+    verdict->first_missing = misses_first(flow, packet, psn, verdict->is_old);
     verdict->original = !verdict->first_missing;
     raise_highest(flow, smcr_reads_end(flow->reads, psn));
     judge_new_order(flow, scope, packet, verdict);

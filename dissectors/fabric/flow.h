@@ -82,6 +82,9 @@ typedef struct {
     bool first_missing;      /* the PSN is above all earlier ones, but a NAK or RNR NAK proves that
                                 the sender had sent it, or the packet follows such a packet in one
                                 burst: the capture may miss its first transmission */
+    bool is_old;             /* `first_missing` is true, and an acknowledgement had already covered
+                                the PSN: the contents are older than the packet's place in the
+                                capture */
     bool peer_silent;        /* the packet proves that the peer has stopped answering; true for one
                                 packet of each silence */
     smcr_step_back_t *step;  /* the step back that the packet belongs to; NULL: none */

@@ -66,6 +66,11 @@ typedef struct {
     smcr_psn_t until;       /* highest PSN of the flow when the last of them came: after an
                                acknowledgement of a higher PSN, no answer to them comes; set with
                                `count` */
+    smcr_psn_t joined;      /* highest PSN above `until` that the sender sent in one burst with the
+                               last of them: its packet may be a retransmission whose first
+                               transmission is not captured; 0: none */
+    smcr_psn_t ended_by;    /* the first acknowledged PSN above `until`, if not above `joined`;
+                               0: none so far */
 } smcr_flow_repeats_t;
 
 #define SMCR_FLOW_GAPS_KEPT 32     /* highest number of ranges in `gaps` of a flow */
@@ -131,6 +136,8 @@ typedef struct {
     smcr_psn_t refused_psn; /* PSN that the last NAK or RNR NAK named; 0: none */
     smcr_psn_t burst_psn;   /* PSN of the last packet whose `first_missing` is true; 0: none */
     uint64_t burst_time;    /* time of that packet, nanoseconds since the epoch */
+    uint32_t timely;        /* number of requests, each with a PSN above all earlier ones, since one
+                               of them came after its acknowledgement */
     smcr_psn_t sent_psn;    /* highest PSN that was sent, as a NAK or RNR NAK proves; 0: there is
                                none */
     smcr_psn_t discarded_up_to; /* highest PSN of the requests that the receiver discards because

@@ -98,6 +98,8 @@ typedef struct {
                      and its begin is known */
     bool has_unknown_message; /* a CDC message whose meaning is not known came after the gap, so no
                                  later message can show that nothing is missing */
+    bool is_proven; /* the missing packet belongs to this connection: see
+                       smcr_timeline_take_old_packet() */
 } smcr_timeline_gap_t;
 
 /* The timeline of one direction. "The writer" sends data in this direction, and "the reader", its

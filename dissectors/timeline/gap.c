@@ -69,6 +69,15 @@ take_gap(const smcr_timeline_step_t *step, int side)
     smcr_timeline_begin_missing_acks(step, side, writer->missing_since);
 }
 
+void
+smcr_timeline_take_old_packet(const smcr_timeline_step_t *step)
+{
+    int side = step->packet->record->sender;
+
+    take_gap(step, side);
+    step->timeline->writer[side].gap.is_proven = true;
+}
+
 /* The gap itself stays open: smcr_timeline_settle_gap() ends it. */
 void
 smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int side, smcr_when_t end)
@@ -81,8 +90,9 @@ smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int side, sm
                           gap->until.frame ? gap->until : end);
         return;
     }
-    smcr_timeline_add(step, side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, writer->gap_noticed);
-    smcr_timeline_prolong_answer(step, side, gap->since, writer->gap_noticed);
+    smcr_when_t known = gap->is_proven ? end : writer->gap_noticed;
+    smcr_timeline_add(step, side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, known);
+    smcr_timeline_prolong_answer(step, side, gap->since, known);
 }
 
 /* Whether the writer waits for space, or has ended a wait for space after the event `since`. */
@@ -176,7 +186,8 @@ void
 smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    bool is_whole = view && view->has_announced_bytes && !writer->gap.has_unknown_message &&
+    bool may_miss = writer->gap.has_unknown_message || writer->gap.is_proven;
+    bool is_whole = view && view->has_announced_bytes && !may_miss &&
                     view->announced_bytes == writer->unannounced;
 
     if (writer->gap.since.frame && !is_whole) {

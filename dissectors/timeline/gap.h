@@ -12,11 +12,16 @@
  * true ends the time in which this was not known. */
 void smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_known);
 
+/* Handles a packet whose first transmission is missing, and was acknowledged before. Its contents
+ * are older than its place in the capture, so the packet is handled as one that is missing. */
+void smcr_timeline_take_old_packet(const smcr_timeline_step_t *step);
+
 /* Adds to the intervals of the writer `side` the time that the current gap of `sender` makes
  * unknown, since the missing packets may belong to this connection. If `sender` is the writer
  * itself, it is not known what the writer did in this time. If `sender` is its peer, a missing
  * packet may have freed space for the writer, or may have been an answer. `end`: end of the gap of
- * the writer itself, used if no packet of the writer has come in order since the gap. */
+ * the writer itself, used if no packet of the writer has come in order since the gap; and of the
+ * gap of its peer, if the missing packet belongs to this connection. */
 void smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int side, smcr_when_t end);
 
 /* Ends the current gap of the writer `side` at the writer's next CDC message in order, which shows

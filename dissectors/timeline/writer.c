@@ -459,7 +459,9 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
     smcr_timeline_look_for_gaps(&step);
     smcr_timeline_confirm_answer(&step, record->sender);
     smcr_timeline_take_retransmission(&step);
-    if (!is_known_to_receiver(record))
+    if (smcr_record_is_old(record))
+        smcr_timeline_take_old_packet(&step);
+    else if (!is_known_to_receiver(record))
         take_contents(&step);
     timeline->writer[record->sender].last_seen = packet->when;
     timeline->writer[!record->sender].retransmitted_unheard.end.frame = 0;

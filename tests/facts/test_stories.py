@@ -272,6 +272,10 @@ def test_report_over_netlink_proves_only_with_its_packets(tshark, scratch):
         assert bool(blames) == bool(words) and re.search(words or "", found), (name, frame, found)
 
 
+def without(frames, number):
+    return [frame for frame in frames if frame.number != number]
+
+
 def of_host(frames, mac):
     """The frames of a MAC address, or of all ports of a host if `mac` is what these share."""
     return [frame for frame in frames if pcapng.data(frame)[6:12].startswith(mac)]
@@ -387,6 +391,20 @@ DAMAGED = [
         [],
     ),
     ("s20-busy", THINNED, [r"10\.0\.0\.1 reads slowly: on 10\.0\.0\.2:80 → 10\.0\.0\.1:41784"], []),
+    # a packet whose retransmission is captured, and not its first transmission, does not put the
+    # capture in disorder: alone, after its acknowledgement, and as one of several
+    (
+        "s05-delay20",
+        functools.partial(without, number=454),
+        [r"the writer waited 2\.39 s \(79 %"],
+        [],
+    ),
+    (
+        "6.1-v1-n-lossy",
+        functools.partial(without, number=241),
+        [r"Packets lost"],
+        [r"≤\d+\.\d+ s"],
+    ),
     # the step that took long may be one that is missing
     ("s01-fw-roce-never", ONLY_SERVER, [r"took 5\.39 s to .*; longest step not known"], [STEP]),
     ("s02b-fw-roce-60s", THINNED_MORE, [r"took 5\.08 s to .*; longest step not known"], [STEP]),

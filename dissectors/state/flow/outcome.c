@@ -89,7 +89,7 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
 
     record->order = verdict.order & 0x7;
     record->receiver_action = verdict.receiver_action & 0x3;
-    record->was_acked = verdict.acked_before;
+    record->was_acked = verdict.acked_before || verdict.is_old;
     record->was_discarded = verdict.first_discarded || verdict.first_missing;
     record->first_frame = before ? verdict.first.frame : verdict.overtaken_by;
     record->first_time = verdict.order == SMCR_FLOW_IS_RETRANSMISSION ? verdict.first.time : 0;

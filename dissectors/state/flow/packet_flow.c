@@ -160,7 +160,7 @@ judge_request(smcr_arrival_t *arrival)
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool is_new = verdict.order == SMCR_FLOW_IS_NEXT && !verdict.first_missing;
     bool is_first = is_new || smcr_flow_is_out_of_order(verdict.order, verdict.step);
-    if (is_first && verdict.psn <= qp->traffic.flow.acked_psn) { /* request captured after its ACK */
+    if (is_first && verdict.psn <= qp->traffic.flow.acked_psn) { /* captured after its ACK */
         arrival->state->is_out_of_order = true;
         arrival->first_sent = (smcr_when_t){0, 0};
         if (verdict.order == SMCR_FLOW_IS_NEXT)
@@ -210,10 +210,10 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 
     SMCR_LIST_EACH(const smcr_orphan_write_t *, orphan, writes) {
         /* otherwise the packet was sent to an earlier queue pair with this number */
-        bool is_of_link = smcr_gid_is_same(orphan->headers.source, sender->key.gid);
-        if (!is_of_link || !taken)
+        bool is_from_peer = smcr_gid_is_same(orphan->headers.source, sender->key.gid);
+        if (!is_from_peer || !taken)
             smcr_held_drop(state, orphan->write_location);
-        if (!is_of_link)
+        if (!is_from_peer)
             continue;
         smcr_record_t gone = smcr_record_new();
         gone.kind = SMCR_RECORD_WRITE;

@@ -410,6 +410,14 @@ smcr_record_misses_first(const smcr_record_t *record)
     return record->order != SMCR_FLOW_IS_RETRANSMISSION && record->was_discarded;
 }
 
+/* Whether the contents of the packet are older than its place in the capture: its first
+ * transmission is missing, and was acknowledged before. */
+static inline bool
+smcr_record_is_old(const smcr_record_t *record)
+{
+    return smcr_record_misses_first(record) && record->was_acked;
+}
+
 /* Whether the packet was retransmitted without need: the receiver already had it, as its later
  * acknowledgements prove. In the first pass they come after the packet, so this is not known
  * yet. */

@@ -137,14 +137,15 @@ go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 }
 
 /* Notes that this CDC message of the reader is the first one that frees space since the writer's
- * wait began. If packets of the reader may be missing since then, an earlier message may have freed
+ * wait began. A message that is older than its place in the capture may be from before the wait. If
+ * packets of the reader may be missing since the wait began, an earlier message may have freed
  * space: the start of the wait is set to not known (frame 0). */
 static void
 free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     smcr_stream_stalls_t *now = stream->stalls;
 
-    if (!now || !now->wait || now->wait->space_freed)
+    if (!now || !now->wait || now->wait->space_freed || smcr_record_is_old(arrival->record))
         return;
     uint64_t absent = smcr_evidence_absent(&now->wait_at[1], arrival->qp, arrival->psn);
     for (smcr_record_cdc_rare_t *wait = now->wait; wait; wait = wait->previous_wait) {
