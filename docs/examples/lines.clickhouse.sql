@@ -224,7 +224,9 @@ CREATE TABLE smcr_lines
         `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `not_known`
         Array(String)),
     finding Tuple(`severity` Nullable(String), `kind` Nullable(String), `text` Nullable(String), `frame`
-        Nullable(UInt64), `time` Nullable(DateTime64(9, 'UTC')), `filter` Nullable(String), `count` Nullable(UInt64)),
+        Nullable(UInt64), `time` Nullable(DateTime64(9, 'UTC')), `begin_frame` Nullable(UInt64), `begin_time`
+        Nullable(DateTime64(9, 'UTC')), `end_frame` Nullable(UInt64), `end_time` Nullable(DateTime64(9, 'UTC')),
+        `filter` Nullable(String), `count` Nullable(UInt64)),
     breach Tuple(`kind` Nullable(String), `by` Nullable(String), `count` Nullable(UInt64), `frame` Nullable(UInt64),
         `time` Nullable(DateTime64(9, 'UTC'))),
     pause Tuple(`port_mac` Nullable(String), `kind` Nullable(String), `priority` Nullable(UInt64), `frames`

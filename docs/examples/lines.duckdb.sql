@@ -325,7 +325,8 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
         "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
-        "filter" VARCHAR, "count" UBIGINT)',
+        "begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9), "filter"
+        VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',
     pause: 'STRUCT("port_mac" VARCHAR, "kind" VARCHAR, "priority" UBIGINT, "frames" UBIGINT, "resumes" UBIGINT, "cut"
         UBIGINT, "quanta" UBIGINT, "paused_s" DOUBLE, "paused_most_s" DOUBLE, "first_time" DECIMAL(20, 9), "last_time"

@@ -161,8 +161,14 @@ def is_silent(connection, finding):
 
 
 NAMED_MOST = 8  # connections
-AGAIN = Terms("smcr.retransmission", besides=["smcr.nak"])
+ITS_FRAME = "frame.number == {frame}"  # with which the longest wait begins
+AGAIN = Terms("smcr.retransmission", besides=["smcr.nak", ITS_FRAME])
 A_FRAME = Terms("frame.number")
+# as many of Wireshark's names for retransmissions as there are
+TCP_AGAIN = " || ".join(
+    f"tcp.analysis.{each}"
+    for each in ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
+)
 
 UNITS = {
     "wrong_icrc": Terms("smcr.icrc.bad"),
@@ -173,7 +179,7 @@ UNITS = {
     "timeouts": AGAIN,
     "repeats": AGAIN,
     "answered_twice": AGAIN,
-    "congestion": Terms(Term("smcr.ecn", "smcr.ecn == 3"), "smcr.congestion"),
+    "congestion": Terms(Term("smcr.ecn", "smcr.ecn == 3"), "smcr.congestion", besides=[ITS_FRAME]),
     "cm_rejected": Terms("smcr.cm.rejected"),
     "cm_repeat": Terms("smcr.cm.repeat"),
     "link_group_lost": Terms("smcr.lgr.connections_lost"),
@@ -205,7 +211,7 @@ UNITS = {
     ),
     "no_roce": Terms("smcr.no_roce"),
     "undelivered": A_FRAME,
-    "tcp_loss": A_FRAME,  # with as many of Wireshark's names for it as there are
+    "tcp_loss": Terms(Term("frame.number", TCP_AGAIN), besides=[ITS_FRAME]),
     "tcp_congestion": Terms(
         Term("frame.number", "ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3"),
         Term("frame.number", "tcp.flags.ece == 1"),

@@ -100,7 +100,11 @@ def test_frames_have_the_expert_items_of_the_finding(tshark, name):
 
 
 # A finding on the page: its frame, and the filter that the page offers for it.
-OFFERED = re.compile(r"^ +(?:\d+\. .*)?frame (\d+), [\d.]+ s\s+(?:-2 )?-Y '([^']*)'", re.MULTILINE)
+OFFERED = re.compile(
+    r"^ +(?:\d+\. .*)?frame (\d+), [\d.]+ s(?:,\s+since\s+frame \d+, [\d.]+ s)?"
+    r"\s+(?:-2 )?-Y '([^']*)'",
+    re.MULTILINE,
+)
 
 
 @pytest.mark.parametrize(

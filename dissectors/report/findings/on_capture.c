@@ -828,6 +828,7 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SILENCE_AT_ONCE,
                                .count = pair->count,
                                .when = pair->last,
+                               .begin = pair->last,
                                .frames = SMCR_FINDER_FRAMES(finder, pair->first, pair->last),
                                .filter = wmem_strdup_printf(
                                    finder->scope, "frame.number >= %" PRIu32, pair->first.frame)},
@@ -864,6 +865,7 @@ find_idle(smcr_finder_t *finder, const host_pair_t *idle, bool are_all_alive)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SILENT_END,
                                .count = idle->count,
                                .when = idle->last,
+                               .begin = idle->last,
                                .frames = SMCR_FINDER_FRAMES(finder, idle->first, idle->last),
                                .filter = wmem_strdup_printf(
                                    finder->scope, "frame.number >= %" PRIu32, idle->first.frame)},

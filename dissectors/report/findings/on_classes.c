@@ -521,14 +521,19 @@ still_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               smcr_words_duration(scope, gap), still);
 }
 
-/* Returns the frames that show how a flow stood still: its last packet, if it stopped for good;
- * otherwise the packets before and after its longest standstill. */
-static wmem_array_t *
-still_frames(const smcr_finder_t *finder, const smcr_entry_flow_pause_t *pause)
+/* Adds to the facts the time in which a flow stood still: from its last packet, if it stopped for
+ * good; otherwise between the packets before and after its longest standstill. */
+static void
+add_still_time(const smcr_finder_t *finder, const smcr_entry_flow_pause_t *pause,
+               smcr_finder_facts_t *facts)
 {
-    if (pause->stopped)
-        return SMCR_FINDER_FRAMES(finder, pause->stopped->since_frame);
-    return SMCR_FINDER_FRAMES(finder, pause->longest->begin_frame, pause->longest->end_frame);
+    if (pause->stopped) {
+        facts->begin = pause->stopped->since_frame;
+    } else {
+        facts->begin = pause->longest->begin_frame;
+        facts->end = pause->longest->end_frame;
+    }
+    facts->frames = SMCR_FINDER_FRAMES(finder, facts->begin, facts->end);
 }
 
 /* Returns the number of other entries of ports and classes that are paused: " (and 2 more)"; "" if
@@ -565,16 +570,16 @@ find_pauses(smcr_finder_t *finder)
     uint64_t paused = smcr_figure_or_zero(pause->paused_s);
     bool is_long = MAX(paused, still) >= LONG_PAUSE || is_storm(finder, pause);
     const char *kind = pause->kind == SMCR_FIGURE_PAUSE_ALL ? "PAUSE frame" : "PFC frame";
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_PAUSE,
+                                 .count = notice.count,
+                                 .when = notice.first,
+                                 .filter = SMCR_PAUSE_FILTER,
+                                 .rank = still ? SMCR_FINDING_BY_STANDSTILL : 0,
+                                 .cost = still};
+    if (flow)
+        add_still_time(finder, flow->pause, &facts);
     smcr_finder_add_as(
-        finder, is_long ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
-        &(smcr_finder_facts_t){
-            .kind = SMCR_FIGURE_FOUND_PAUSE,
-            .count = notice.count,
-            .when = notice.first,
-            .filter = SMCR_PAUSE_FILTER,
-            .rank = still ? SMCR_FINDING_BY_STANDSTILL : 0,
-            .cost = still,
-            .frames = flow ? still_frames(finder, flow->pause) : NULL},
+        finder, is_long ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, &facts,
         "Port %s paused %s%s with %s; %s", pause->port_mac ? pause->port_mac : "?",
         paused_text(finder, pause), flow ? "" : other_pauses_text(finder, pause),
         smcr_words_things(scope, pause->frames, kind),

@@ -9,6 +9,7 @@
 #include "report/others/others.h"
 #include "report/findings/finder/causes.h"
 #include "report/findings/finder/trouble.h"
+#include "report/findings/finder/waits.h"
 #include "report/words/words.h"
 #include "wire/wire.h"
 
@@ -352,24 +353,32 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
                                   : "and no packet marked CE");
 }
 
-/* Returns how long writers waited for space because of the path, nanoseconds, in the direction that
- * waited longest: their receive buffers were full, and the readers' programs had nothing to read.
- * Returns 0 if no user notices so short a wait. */
-static uint64_t
+/* The direction whose writer waited longest for space because of the path: its receive buffer was
+ * full, and the reader's program had nothing to read. All zeros: there is none. */
+typedef struct {
+    uint64_t time;                         /* sum of its waits, nanoseconds */
+    const smcr_entry_conn_wait_t *longest; /* its longest wait; NULL: not known */
+} path_wait_t;
+
+/* Returns the direction whose writer waited longest for the path. Returns all zeros if no user
+ * notices so short a wait. */
+static path_wait_t
 longest_path_wait(const smcr_finder_t *finder)
 {
-    uint64_t longest = 0;
+    path_wait_t longest = {0};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         for (int to_server = 0; to_server <= 1; to_server++) {
             const smcr_entry_conn_direction_t *figures = smcr_figure_direction(conn, to_server);
             uint64_t full = smcr_figure_buffer_full_time(figures);
             uint64_t by_reader = figures->time ? figures->time->reader_s : 0;
-            if (by_reader * 2 < full)
-                longest = MAX(longest, full);
+            if (by_reader * 2 >= full || full <= longest.time)
+                continue;
+            longest = (path_wait_t){
+                full, smcr_finding_wait_longest(conn, to_server, SMCR_FIGURE_WAIT_SPACE)};
         }
     }
-    return longest >= NOTICED_WAIT ? longest : 0;
+    return longest.time >= NOTICED_WAIT ? longest : (path_wait_t){0};
 }
 
 /* Finding: congestion. A switch marks packets (ECN CE), and the receiver of the packets sends CNPs,
@@ -384,10 +393,11 @@ find_congestion(smcr_finder_t *finder)
     smcr_finding_trouble_t marked = smcr_finding_trouble_sum(finder, add_marked);
     smcr_finding_trouble_t notified = smcr_finding_trouble_sum(finder, add_notified);
     bool is_heavy = is_frequent(&marked) || is_frequent(&notified);
-    uint64_t wait = is_heavy ? longest_path_wait(finder) : 0;
-    const char *waited = !wait ? ""
-                               : wmem_strdup_printf(finder->scope, "; a writer waited %s",
-                                                    smcr_words_duration(finder->scope, wait));
+    path_wait_t wait = is_heavy ? longest_path_wait(finder) : (path_wait_t){0};
+    const char *waited = !wait.time ? ""
+                                    : wmem_strdup_printf(
+                                          finder->scope, "; a writer waited %s",
+                                          smcr_words_duration(finder->scope, wait.time));
 
     smcr_when_t marked_outside = smcr_finder_notice(finder, "smcr.ecn.outer == 3").first;
     smcr_when_t when = smcr_figure_when_earlier(
@@ -397,14 +407,20 @@ find_congestion(smcr_finder_t *finder)
                              ? "smcr.ecn == 3 || smcr.ecn.outer == 3 || smcr.congestion"
                              : "smcr.ecn == 3 || smcr.congestion";
 
-    smcr_finder_add_as(finder, is_heavy ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
-                       &(smcr_finder_facts_t){
-                           .kind = SMCR_FIGURE_FOUND_CONGESTION,
-                           .count = is_any ? count_frames(finder) : 0,
-                           .when = when,
-                           .filter = filter,
-                           .rank = wait ? SMCR_FINDING_BY_BOTTLENECK : 0,
-                           .cost = wait},
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_CONGESTION,
+                                 .count = is_any ? count_frames(finder) : 0,
+                                 .when = when,
+                                 .filter = filter,
+                                 .rank = wait.time ? SMCR_FINDING_BY_BOTTLENECK : 0,
+                                 .cost = wait.time};
+    if (wait.longest) {
+        facts.begin = wait.longest->begin_frame;
+        facts.end = wait.longest->end_frame;
+        facts.when = facts.begin;
+        facts.filter = smcr_finder_frame_or(finder, facts.when, filter);
+        facts.frames = SMCR_FINDER_FRAMES(finder, when, facts.end);
+    }
+    smcr_finder_add_as(finder, is_heavy ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, &facts,
                        "Congestion: %s%s", congestion_text(finder, &marked, &notified), waited);
 }
 

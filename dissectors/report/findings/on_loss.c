@@ -379,10 +379,10 @@ is_for_retransmission(wmem_array_t *silences, const smcr_entry_conn_wait_t *wait
     return wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION && !is_of_silence(silences, wait);
 }
 
-/* Returns "; longest wait for retransmissions 3.93 s (from frame 1942)"; "" if no writer waited
- * STALL or more. */
-static const char *
-longest_wait_text(const smcr_finder_t *finder)
+/* Returns the longest wait for retransmissions, of all connections; NULL: no writer waited STALL or
+ * more. */
+static const smcr_entry_conn_wait_t *
+longest_wait(const smcr_finder_t *finder)
 {
     wmem_array_t *silences = gather_silences(finder);
     const smcr_entry_conn_wait_t *longest = NULL;
@@ -392,22 +392,22 @@ longest_wait_text(const smcr_finder_t *finder)
             if (is_for_retransmission(silences, wait) &&
                 (!longest || wait->lasted_s > longest->lasted_s))
                 longest = wait;
-    if (!longest || longest->lasted_s < STALL)
-        return "";
+    return longest && longest->lasted_s >= STALL ? longest : NULL;
+}
+
+/* Returns how long retransmissions took: "; longest wait for retransmissions 3.93 s (from frame
+ * 1942)"; if no program is known to have waited, the slowest message. */
+static const char *
+duration_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+{
+    const smcr_entry_conn_wait_t *longest = longest_wait(finder);
+
+    if (!longest)
+        return smcr_finding_trouble_slowest(finder, trouble);
     return wmem_strdup_printf(finder->scope,
                               "; longest wait for retransmissions %s (from frame %" PRIu32 ")",
                               smcr_words_duration(finder->scope, longest->lasted_s),
                               longest->begin_frame.frame);
-}
-
-/* Returns how long retransmissions took: the longest time in which a program waited or, if that is
- * not known, the slowest message. */
-static const char *
-duration_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
-{
-    const char *wait = longest_wait_text(finder);
-
-    return *wait ? wait : smcr_finding_trouble_slowest(finder, trouble);
 }
 
 /* Returns how many silences findings of silent peers report, which count the retransmissions in
@@ -481,6 +481,23 @@ anew_text(const smcr_entry_rdma_t *sum)
     bool are_responses_lost = recovery && recovery->implied_naks && !recovery->read_timeouts;
 
     return are_responses_lost ? "after lost responses" : "re-requested";
+}
+
+/* Adds the worst time to the facts: the longest wait for retransmissions, if the sentence has it
+ * (duration_text()). The finding then shows in the frame with which this wait begins, and still
+ * rests on the first frame with trouble. */
+static void
+add_worst_time(const smcr_finder_t *finder, smcr_finder_facts_t *facts)
+{
+    const smcr_entry_conn_wait_t *longest = longest_wait(finder);
+
+    if (!longest)
+        return;
+    facts->frames = SMCR_FINDER_FRAMES(finder, facts->when, longest->end_frame);
+    facts->begin = longest->begin_frame;
+    facts->end = longest->end_frame;
+    facts->when = longest->begin_frame;
+    facts->filter = smcr_finder_frame_or(finder, facts->when, facts->filter);
 }
 
 /* Returns the sentence of the finding of lost packets. `sum`: sum of the flows that have lost
@@ -701,6 +718,8 @@ find_lost(smcr_finder_t *finder)
         facts.rank = SMCR_FINDING_BY_DOUBTFUL_LOSS;
     else
         facts.cost = cost_of_loss(finder, &trouble, &sum);
+    if (is_proven(causes) || trouble.slowest >= STALL)
+        add_worst_time(finder, &facts);
     smcr_finder_add_as(finder, severity_of_loss(&trouble, causes), &facts, "%s",
                        text_of_loss(finder, &trouble, &sum, naks));
 }

@@ -247,7 +247,11 @@ static void
 find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
     smcr_figure_notice_t wait = smcr_finder_notice(finder, SMCR_FIGURE_TCP_WAIT_FILTER);
+    smcr_when_t first = smcr_finder_notice(finder, "tcp.analysis.retransmission").first;
     bool is_long = wait.waited >= LONG_TCP_WAIT;
+    const char *filter =
+        "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
+        "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order";
 
     if (!sum->lossy_flows || sum->retransmitted * 500 < sum->segments) /* `retransmitted` includes
                                                                           SYNs and FINs, `segments`
@@ -260,12 +264,11 @@ find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
         &(smcr_finder_facts_t){
             .kind = SMCR_FIGURE_FOUND_TCP_LOSS,
             .count = sum->retransmitted,
-            .when = smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
+            .when = is_long ? wait.first : first,
             .rank = is_long ? SMCR_FINDING_BY_TCP_WAIT : 0,
             .cost = is_long ? wait.waited : 0,
-            .frames = SMCR_FINDER_FRAMES(finder, wait.first),
-            .filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
-                      "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order"},
+            .frames = SMCR_FINDER_FRAMES(finder, first, wait.first),
+            .filter = is_long ? smcr_finder_frame_or(finder, wait.first, filter) : filter},
         "%s of %s %s retransmitted%s%s", smcr_words_number(finder->scope, sum->retransmitted),
         smcr_words_things(finder->scope, sum->all, "TCP segment"), lossy_text(finder, sum),
         twice_text(finder, sum), wait_text(finder, &wait, sum->lossy_flows == 1));

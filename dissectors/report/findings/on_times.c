@@ -382,15 +382,17 @@ blame_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->stop->lasted_s));
 }
 
-/* Returns the frame in which the finding shows: the begin of the longest wait. If the wait began
- * before the capture, no packet shows its begin, and the frame is the report that the buffer is
- * full. */
-static smcr_when_t
-when_of(const wait_t *wait)
+/* Adds the longest wait to the facts. The finding shows in the frame with which it begins. If the
+ * wait began before the capture, no packet shows its begin, and the frame is the report that the
+ * buffer is full. */
+static void
+add_worst_time(const wait_t *wait, smcr_finder_facts_t *facts)
 {
-    if (wait->longest && began_before_capture(wait))
-        return wait->conn->named_frame;
-    return wait->longest ? wait->longest->begin_frame : (smcr_when_t){0};
+    if (!wait->longest)
+        return;
+    facts->begin = wait->longest->begin_frame;
+    facts->end = wait->longest->end_frame;
+    facts->when = began_before_capture(wait) ? wait->conn->named_frame : facts->begin;
 }
 
 /* Returns the wait of the reader's own host that explains why its program read nothing; all zeros:
@@ -418,7 +420,6 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
     smcr_finder_facts_t facts = {
         .kind = SMCR_FIGURE_FOUND_BUFFER_FULL,
         .count = count,
-        .when = when_of(&wait),
         .frames = smcr_finder_frames(finder),
         .filter = "smcr.window.full || smcr.window.writer_blocked",
         .rank = is_felt(&wait) ? 0 : SMCR_FINDING_BY_SHORT_WAIT,
@@ -426,7 +427,7 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
 
     smcr_finding_wait_add(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_SPACE);
     smcr_finding_wait_add(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_READER);
-    smcr_finder_frames_add(facts.frames, facts.when);
+    add_worst_time(&wait, &facts);
     if (has_slow_reader(&wait))
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
     smcr_finder_add_as(finder, severity_of_wait(&wait), &facts,

@@ -151,36 +151,50 @@ function widthAt(seconds) {
     return Math.min(most, 2 * Math.min(...sides));
 }
 
-/* The longest wait that begins or ends with the frame of a finding, of the connections with pictures:
- * the finding is about this wait. null: there is none. */
-function waitOf(finding) {
-    const waits = [...entryOf].filter(([stream]) => drawnOf.has(stream))
-        .flatMap(([stream, entry]) => entry.longest_waits.map(wait => ({stream, wait, begin: since(wait.begin_time), end: since(wait.end_time)})))
-        .filter(({wait}) => known(finding.frame) && [wait.begin_frame, wait.end_frame].includes(finding.frame));
-    return waits.sort((one, other) => other.end - other.begin - (one.end - one.begin))[0] || null;
+/* The worst time of a finding, from its begin to its end or, if it is not over, to the end of the
+ * capture: {begin, end, isOver}, seconds. null: the finding has no such time. */
+function spanOf(finding) {
+    const isOver = known(finding.end_time);
+    return known(finding.begin_time) ? {begin: since(finding.begin_time), end: isOver ? since(finding.end_time) : whole, isOver} : null;
 }
 
-/* The picture of the connection that a finding is about: of its wait, or of the one connection that
- * its filter names. null: there is none. */
-function pictureOf(finding, wait) {
-    const named = /^smcr\.stream == (\d+)$/.exec(finding.filter || "");
-    const stream = wait ? wait.stream : named ? Number(named[1]) : null;
+/* The number of the connection with pictures that has the worst time of a finding as one of its longest
+ * waits; null: there is none. */
+function waiterOf(finding) {
+    const isIt = wait => wait.begin_frame === finding.begin_frame && wait.end_frame === finding.end_frame;
+    const found = [...entryOf].find(([stream, entry]) => drawnOf.has(stream) && entry.longest_waits.some(isIt));
+    return known(finding.begin_frame) && found ? found[0] : null;
+}
+
+/* The picture of the connection that a finding is about: of the connection that waited, or of the one
+ * connection that its filter names. null: there is none. */
+function pictureOf(finding) {
+    const named = /^smcr\.stream == (\d+)$/.exec(finding.filter || ""), waiter = waiterOf(finding);
+    const stream = known(waiter) ? waiter : named ? Number(named[1]) : null;
     return known(stream) ? byId(`connection-${stream}`) : null;
 }
 
+/* What the button of a finding's time says: "at 1.2 s"; of a time that lasts, its begin and how long it
+ * lasted: "1.2 s to 2 s (800 ms)". */
+function timeLabel(seconds, span) {
+    if (!span)
+        return `at ${duration(seconds)}`;
+    return `${duration(span.begin)} to ${span.isOver ? duration(span.end) : "the end"} (${duration(span.end - span.begin)})`;
+}
+
 /* A button that shows the time of a finding in all pictures, and the cursor there. It shows all of a
- * wait, and opens the pictures of the connection that waited. */
+ * time that lasts, and opens the pictures of the connection that waited. */
 function pointer(finding) {
-    const seconds = since(finding.time), button = make("button", "", `at ${duration(seconds)}`);
+    const seconds = since(finding.time), span = spanOf(finding), button = make("button", "", timeLabel(seconds, span));
     button.type = "button";
     button.title = "Show this time in the pictures";
     button.addEventListener("click", () => {
-        const width = widthAt(seconds), wait = waitOf(finding), box = pictureOf(finding, wait);
-        const room = wait ? (wait.end - wait.begin) / 4 : 0;
+        const width = widthAt(seconds), box = pictureOf(finding);
+        const room = span ? (span.end - span.begin) / 4 : 0;
         if (box)
             box.open = true;
-        if (wait && wait.end - wait.begin > width / 2)
-            setRange(wait.begin - room, wait.end + room);
+        if (span && span.end - span.begin > width / 2)
+            setRange(span.begin - room, span.end + room);
         else
             setRange(seconds - width / 2, seconds + width / 2);
         setCursor(seconds, null);

@@ -84,6 +84,20 @@ when_of(const smcr_text_page_t *page, const smcr_when_t *when)
                               when->frame, micros / 1000000, micros % 1000000);
 }
 
+/* Returns frame and time of a finding as when_of() does. If the finding shows in the frame with
+ * which its worst time ends, such as in a slow answer, adds the beginning: "frame 141, 5.102345 s,
+ * since frame 136, 0.101234 s". */
+static const char *
+when_of_finding(const smcr_text_page_t *page, const smcr_entry_finding_t *finding)
+{
+    const char *when = when_of(page, &finding->frame);
+
+    if (!finding->begin_frame.frame || finding->end_frame.frame != finding->frame.frame)
+        return when;
+    return wmem_strdup_printf(page->scope, "%s, since %s", when,
+                              when_of(page, &finding->begin_frame));
+}
+
 const char *
 smcr_text_filter(wmem_allocator_t *scope, const smcr_entry_finding_t *finding, uint32_t number,
                  bool is_marked)
@@ -115,7 +129,7 @@ write_finding(const smcr_text_page_t *page, uint32_t number, const smcr_entry_fi
 {
     const char *mark = wmem_strdup_printf(page->scope, SMCR_PAGE_MARK "%-5s ", number,
                                           smcr_figure_severity_words[finding->severity]);
-    const char *when = when_of(page, &finding->frame), *line = "";
+    const char *when = when_of_finding(page, finding), *line = "";
     const char *filter = smcr_text_filter(page->scope, finding, number, page->is_marked);
     const char *indent = wmem_strdup_printf(page->scope, "%*s", (int)smcr_text_width(mark), "");
 

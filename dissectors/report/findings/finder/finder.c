@@ -177,6 +177,8 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
                                   .text = sentence,
                                   .count = facts->count,
                                   .frame = facts->when,
+                                  .begin_frame = facts->begin,
+                                  .end_frame = facts->end,
                                   .filter = facts->filter};
 
     smcr_finding_t found = {.entry = entry,
@@ -316,6 +318,13 @@ smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *othe
 {
     return smcr_figure_when_earlier(smcr_finder_notice(finder, one).first,
                                     smcr_finder_notice(finder, other).first);
+}
+
+const char *
+smcr_finder_frame_or(const smcr_finder_t *finder, smcr_when_t when, const char *filter)
+{
+    return wmem_strdup_printf(finder->scope, "frame.number == %" PRIu32 " || %s", when.frame,
+                              filter);
 }
 
 /* Once the result was NULL, it is NULL for all further connections, so that the filter never

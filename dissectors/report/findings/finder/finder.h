@@ -170,7 +170,13 @@ typedef struct {
     smcr_figure_finding_t kind; /* kind of the finding (finding_kinds.def) */
     uint64_t count;             /* number of packets, connections or other things in trouble; 0: no
                                    finding is made */
-    smcr_when_t when;           /* frame to look at; frame 0: not known */
+    smcr_when_t when;           /* frame to look at: the beginning of the longest wait, or the first
+                                   frame that shows the trouble; frame 0: not known */
+    smcr_when_t begin;          /* frame with which the worst time of the trouble begins, if the
+                                   trouble lasts: the longest wait, stop or silence; frame 0: it
+                                   does not last, or this is not known */
+    smcr_when_t end;            /* frame with which this time ends; frame 0: not known, or it is
+                                   not over when the capture ends */
     const char *filter;         /* display filter of the frames that show the trouble; NULL: none */
     smcr_finding_rank_t rank;   /* rank of the finding; 0: the rank of its kind */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
@@ -252,6 +258,11 @@ smcr_finder_is_filtered(const smcr_finder_t *finder)
  * such a frame has no ICRC. Returns "" if the ICRCs of all packets were checked. `begin`: ", or "
  * or " or ". */
 const char *smcr_finder_or_damaged(const smcr_finder_t *finder, const char *begin);
+
+/* Returns the display filter "frame.number == 820 || filter", which also finds the frame of a
+ * finding that the filter of its rule does not find. `when`: a known frame. */
+const char *smcr_finder_frame_or(const smcr_finder_t *finder, smcr_when_t when,
+                                 const char *filter);
 
 /* Returns the display filter "one || other". `one` is the joined filter of `count` connections,
  * `other` the filter of one more connection.
