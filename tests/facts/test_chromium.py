@@ -52,6 +52,8 @@ SHOWN = """(async () => {
         tables: [...document.querySelectorAll("table[data-list]")]
             .map(each => [each.dataset.list, rows(each)]),
         figures: [...document.querySelectorAll("details > dl.figures")].map(leaves),
+        waits: [...document.querySelectorAll("p.waits")]
+            .map(each => [Number(each.dataset.stream), each.dataset.way, each.textContent]),
         findings: [...document.querySelectorAll(".findings > li")].map(each => each.textContent),
         elements: [...document.querySelectorAll("*")].map(each => each.tagName).join(" "),
         width: document.documentElement.scrollWidth,
@@ -155,10 +157,11 @@ def says_setup(entry, text):
     return all(abs(value_of(one) - other) <= other * 5e-4 for one, other in zip(bounds, expected))
 
 
-def says_full(entry, path, text):
-    """Does the text say the bounds of the time of a full buffer, or "?" if they exclude nothing?"""
-    time = entry[path.split(".")[0]]["time"]
-    least, most = time["buffer_full_s"], time["buffer_full_most_s"]
+def says_part(entry, path, text):
+    """Does the text say the bounds of a part of the time, or "?" if they exclude nothing?"""
+    direction, _, name = path.split(".")
+    time = entry[direction]["time"]
+    least, most = time[name], time[name.replace("_s", "_most_s")]
     width = round(most - least, 9)
     if width < 1e-3 or width <= least / 100:
         return says(least, text) and not re.search("≥|≤| to ", text)
@@ -171,6 +174,36 @@ def says_full(entry, path, text):
 def seconds_of(moment, report):
     """A time of the JSON as the page counts it: from the first frame."""
     return float(Decimal(moment) - Decimal(report["capture"]["first_time"]))
+
+
+PARTS = ("time.buffer_full_s", "time.retransmission_s")
+WAITED = re.compile("(.+?) ((?:for|while) .*)")
+WAITS = {
+    "for space in the reader's buffer": "buffer_full_s",
+    "for retransmissions": "retransmission_s",
+    "while the peer answered": "answer_s",
+}
+
+
+def check_waits(shown, report):
+    """How long each writer of a connection with pictures waited in all, and for whom. Returns how
+    many waits there are."""
+    entries = {
+        number: each
+        for each in reversed(report["connections"])
+        for number in (each["stream"], each["roce_stream"])
+    }
+    for number, way, line in shown["waits"]:
+        waits = re.sub(" [(]of it .*?[)]", "", line).rstrip(".").split(" waited ")[1].split(", ")
+        said = {WAITS[each[2]]: each[1] for each in map(WAITED.fullmatch, waits)}
+        for name in WAITS.values():
+            path, least = f"{way}.time.{name}", entries[number][way]["time"][name]
+            assert name in said or not least, (number, path)
+            assert name not in said or says_part(entries[number], path, said[name]), (path, line)
+        reader = re.search("[(]of it (.*) for the reader's program[)]", line)
+        least = entries[number][way]["time"]["reader_s"]
+        assert says(least, reader[1]) if reader else not least, (number, way, line)
+    return len(shown["waits"])
 
 
 def check_cells(shown, page, report):
@@ -192,8 +225,8 @@ def check_cells(shown, page, report):
                 if path == "setup_s" and value is None:
                     assert says_setup(lists[name][index], text), (index, text)
                     continue
-                if path.endswith("time.buffer_full_s") and value is not None:
-                    assert says_full(lists[name][index], path, text), (index, path, text)
+                if path.endswith(PARTS) and value is not None:
+                    assert says_part(lists[name][index], path, text), (index, path, text)
                 assert says(shown_value, text), (name, index, path, text)
             count += len(row)
         if name == "connections":
@@ -234,11 +267,12 @@ def names(leaf):
 
 
 def test_pages_show_the_json(tshark, window, scratch):
-    cells = 0
+    cells = waits = 0
     for name in CAPTURES if EVERYTHING else SAMPLE:
         page, report = page_and_report(tshark, name)
         shown = show(window, scratch / "page.html", page)
         cells += check_cells(shown, page, report)
+        waits += check_waits(shown, report)
         check_figures(shown, block(page, "report"))
         for finding, text in zip(report["findings"], shown["findings"], strict=True):
             assert finding["text"] in text and str(finding["frame"] or "") in text, name
@@ -248,7 +282,7 @@ def test_pages_show_the_json(tshark, window, scratch):
             for row in rows
             for path, _, text in row
         ), name
-    assert cells > 1000
+    assert cells > 1000 and waits > 20
 
 
 # ---- hostile names ----
@@ -312,9 +346,17 @@ COPIED = """new Promise(done => {
 })"""
 
 
+def at_a_moment(page):
+    """The page, with a first finding that does not last."""
+    report, head = block(page, "report"), '<script type="application/json" id="report">'
+    report["findings"][0] |= {"begin_frame": None, "begin_time": None}
+    begin, rest = page.split(head)
+    return f"{begin}{head}{json.dumps(report)}{rest[rest.index('</script>') :]}"
+
+
 def test_mouse_and_keys(tshark, window, scratch):
     page, report = page_and_report(tshark, "6.1-v1-n-lossy")
-    show(window, scratch / "page.html", page)
+    show(window, scratch / "page.html", at_a_moment(page))
     window.press("0")
     whole = window.run(TIME)
     window.press("+")

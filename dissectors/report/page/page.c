@@ -110,7 +110,27 @@ has_unknown_time(const smcr_entry_connection_t *entry)
     return (to_server && to_server->unknown_s) || (to_client && to_client->unknown_s);
 }
 
-/* Whether the time of the setup is not known exactly, but has a bound. */
+/* Whether a writer waited for space, and its reader's program had data to read. */
+static bool
+has_reader_time(const smcr_entry_connection_t *entry)
+{
+    const smcr_entry_conn_time_t *to_server = entry->client_to_server.time;
+    const smcr_entry_conn_time_t *to_client = entry->server_to_client.time;
+
+    return (to_server && to_server->reader_s) || (to_client && to_client->reader_s);
+}
+
+/* Whether a writer waited for retransmissions. */
+static bool
+has_recovery_time(const smcr_entry_connection_t *entry)
+{
+    const smcr_entry_conn_time_t *to_server = entry->client_to_server.time;
+    const smcr_entry_conn_time_t *to_client = entry->server_to_client.time;
+
+    return (to_server && to_server->retransmission_s) || (to_client && to_client->retransmission_s);
+}
+
+/* Whether only bounds of the time of the setup are known. */
 static bool
 has_setup_in_bounds(const smcr_entry_connection_t *entry)
 {
@@ -155,10 +175,18 @@ static const struct {
     {"server_to_client.repeated_packets", NULL, false},
     {"client_to_server.time.buffer_full_s", NULL, false},
     {"server_to_client.time.buffer_full_s", NULL, false},
+    {"client_to_server.time.reader_s", has_reader_time, true},
+    {"server_to_client.time.reader_s", has_reader_time, true},
+    {"client_to_server.time.retransmission_s", has_recovery_time, true},
+    {"server_to_client.time.retransmission_s", has_recovery_time, true},
     {"client_to_server.lacks_bytes", has_lower_bounds, true},
     {"server_to_client.lacks_bytes", has_lower_bounds, true},
     {"client_to_server.time.buffer_full_most_s", has_unknown_time, true},
     {"server_to_client.time.buffer_full_most_s", has_unknown_time, true},
+    {"client_to_server.time.retransmission_most_s", has_unknown_time, true},
+    {"server_to_client.time.retransmission_most_s", has_unknown_time, true},
+    {"client_to_server.time.unknown_s", has_unknown_time, true},
+    {"server_to_client.time.unknown_s", has_unknown_time, true},
     {"close", NULL, false},
     {"end.by", has_first_to_close, true},
     {"ends", has_ends, false},

@@ -305,6 +305,10 @@ const MEANINGS = {
     "server_to_client.repeated_packets": "Number of retransmitted packets of the server's WRITEs and CDC messages",
     "client_to_server.time.buffer_full_s": "How long the client waited for space in the server's receive buffer",
     "server_to_client.time.buffer_full_s": "How long the server waited for space in the client's receive buffer",
+    "client_to_server.time.reader_s": "Of \"Buffer full →\": the server's program had data to read, and did not",
+    "server_to_client.time.reader_s": "Of \"Buffer full ←\": the client's program had data to read, and did not",
+    "client_to_server.time.retransmission_s": "How long the client waited for retransmissions of either end",
+    "server_to_client.time.retransmission_s": "How long the server waited for retransmissions of either end",
     setup_s: "From the SYN until the connection can carry data over SMC-R. After a fallback: none",
     "end.by": "The end whose CDC message was the first that closed or aborted the connection. With ↔ between the ends: client is the first one, server the second one",
     close: "How the connection ended: closed by both ends, aborted, reset, or open at the end of the capture",
@@ -1038,6 +1042,28 @@ function closePart(entry) {
         copier(`frame ${entry.end.frame}`, `frame.number == ${entry.end.frame}`));
 }
 
+/* How long the writer of a direction waited, and for whom: "1.04 to 1.1 s for space in the reader's
+ * buffer (of it ≥ 1.01 s for the reader's program), 1.42 s for retransmissions". "": it never waited. */
+function waitsOf(entry, direction) {
+    const figure = name => {
+        const path = `${direction}.time.${name}`, value = at(entry, path), limits = limitsOf(each => at(entry, each), path);
+        return limits ? bounds("seconds", limits) : value ? duration(value) : "";
+    };
+    const reader = figure("reader_s"), space = figure("buffer_full_s"), of = reader && space ? ` (of it ${reader} for the reader's program)` : "";
+    return [[space, `for space in the reader's buffer${of}`], [figure("retransmission_s"), "for retransmissions"], [figure("answer_s"), "while the peer answered"]]
+        .filter(([time]) => time).map(([time, why]) => `${time} ${why}`).join(", ");
+}
+
+/* A line for each writer of a connection that waited. */
+function waitsPart(drawn, entry) {
+    const writers = entry.ends ? nameOf(entry) : ["the client", "the server"];
+    return DIRECTIONS.map((way, index) => [way, writers[index], waitsOf(entry, way)]).filter(([, , waits]) => waits).map(([way, who, waits]) => {
+        const line = make("p", "waits", `In all, ${who} waited ${waits}.`);
+        Object.assign(line.dataset, {way, stream: drawn.stream});
+        return line;
+    });
+}
+
 function connectionPart(drawn, entry, isOpen) {
     const [client, server] = nameOf(entry);
     const tokens = entry.ends && known(entry.tokens.client) && known(entry.tokens.server)
@@ -1053,7 +1079,7 @@ function connectionPart(drawn, entry, isOpen) {
             return;
         box.dataset.filled = "yes";
         box.append(make("p", "only-screen", zoomIn, " ", copier("copy filter", `smcr.stream == ${drawn.stream}`)),
-            closePart(entry), connectionPictures(drawn, entry), folded("All figures of the connection", () => figures(entry)));
+            closePart(entry), ...waitsPart(drawn, entry), connectionPictures(drawn, entry), folded("All figures of the connection", () => figures(entry)));
     });
     box.open = isOpen;
     return box;
@@ -1068,7 +1094,9 @@ const CONNECTIONS = [
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
-    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"], ["Closed first", "end.by", "text"],
+    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"],
+    ["of it by reader →", "client_to_server.time.reader_s", "seconds"], ["of it by reader ←", "server_to_client.time.reader_s", "seconds"],
+    ["Recovery →", "client_to_server.time.retransmission_s", "seconds"], ["Recovery ←", "server_to_client.time.retransmission_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"], ["Closed first", "end.by", "text"],
 ];
 const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
 const TEXTS = new Set(["ends", "translated_client.addr", "translated_server.addr", "client.addr", "server.addr", "outcome", "close", "end.by", "fallback.reason", "tokens.client", "tokens.server"]);
@@ -1079,6 +1107,9 @@ function limitsOfSetup(value) {
     return known(value("setup_s")) || known(value("setup.fallback_s")) || !limits.some(known) ? null : [limits[0] || 0, limits[1]];
 }
 
+/* Whether time that may belong to a part of the time changes this part notably. */
+const isLarge = (unknown, least) => unknown >= 1e-3 && unknown > least / 100;
+
 /* The bounds of a figure of a connection, as those of Statistics > SMC-R Directions; null: it is
  * exact. `value`: returns a figure of the connection. */
 function limitsOf(value, path) {
@@ -1087,8 +1118,11 @@ function limitsOf(value, path) {
         return limitsOfSetup(value);
     if (name === "bytes")
         return value(`${direction}.lacks_bytes`) ? [least, null] : null;
-    const most = name === "buffer_full_s" ? value(`${direction}.time.buffer_full_most_s`) : null, unknown = most - least;
-    if (!known(most) || unknown < 1e-3 || unknown <= least / 100)
+    if (name === "reader_s") // no upper bound is known
+        return isLarge(value(`${direction}.time.unknown_s`), least) ? [least, null] : null;
+    const isPart = ["buffer_full_s", "retransmission_s", "answer_s"].includes(name);
+    const most = isPart ? value(path.replace(/_s$/, "_most_s")) : null, unknown = most - least;
+    if (!known(most) || !isLarge(unknown, least))
         return null;
     const isNothingKnown = !least && unknown >= since(value("last_time")) - since(value("first_time")) - 1e-9;
     return [least, isNothingKnown ? null : most];
