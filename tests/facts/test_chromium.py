@@ -121,7 +121,7 @@ def says(value, text):
     if text.startswith("0x"):
         return int(text, 16) == value
     if isinstance(value, list):
-        bounds = text == "?" if value == [0, None] else re.search("≥|≤| to ", text)
+        bounds = re.search("≥|≤| to ", text) or text == "?" and value[0] == 0
         return bounds or text == ", ".join(map(str, value))
     read = value_of(text)
     return isinstance(read, float) and abs(read - value) <= max(abs(value) * 5e-4, 1e-10)
@@ -194,12 +194,15 @@ def check_waits(shown, report):
         for number in (each["stream"], each["roce_stream"])
     }
     for number, way, line in shown["waits"]:
-        waits = re.sub(" [(]of it .*?[)]", "", line).rstrip(".").split(" waited ")[1].split(", ")
+        waits, *unknown = line.rstrip(".").split(" waited ")[1].split("; what happened in ")
+        waits = re.sub(" [(]of it .*?[)]", "", waits).split(", ")
         said = {WAITS[each[2]]: each[1] for each in map(WAITED.fullmatch, waits)}
         for name in WAITS.values():
             path, least = f"{way}.time.{name}", entries[number][way]["time"][name]
             assert name in said or not least, (number, path)
             assert name not in said or says_part(entries[number], path, said[name]), (path, line)
+        least = entries[number][way]["time"]["unknown_s"]
+        assert says(least, unknown[0].split(" is ")[0]) if unknown else least < 1e-3, line
         reader = re.search("[(]of it (.*) for the reader's program[)]", line)
         least = entries[number][way]["time"]["reader_s"]
         assert says(least, reader[1]) if reader else not least, (number, way, line)

@@ -495,6 +495,10 @@ function table(name, list, columns, value, chosen = () => null, limits = () => n
  * count. */
 const HEADS = {"Retransmission (s)": "Recovery", Retransmitted: "Retrans. packets"};
 
+/* The column with time of which it is not known what happened. A part of the time of which no more is
+ * known than that it is at most as long has "?": the column says how long. */
+const UNKNOWN = "Unknown (s)";
+
 const CELLS = {TEXT: "text", NUMBER: "identifier", COUNT: "number", BYTES: "bytes", SECONDS: "seconds"};
 
 /* A table that Wireshark's menu has, too, without the columns of which nothing is known. */
@@ -503,7 +507,11 @@ function wiresharkTable(name) {
     const place = new Map(found.columns.map(([, label], index) => [label, index]));
     const columns = found.columns.filter((_, index) => found.rows.some(row => known(row[index])))
         .map(([kind, label]) => [HEADS[label] || label.replace(" (s)", ""), label, CELLS[kind]]); // the cells have units
-    const box = table(name, found.rows, columns, (row, label) => row[place.get(label)]);
+    const value = (row, label) => row[place.get(label)];
+    const isVague = (row, label) => Array.isArray(value(row, label)) && value(row, label)[0] === 0 && value(row, label)[1] === value(row, UNKNOWN);
+    const box = table(name, found.rows, columns, value, undefined, (row, label) => isVague(row, label) ? [0, null] : null);
+    if (found.rows.some(row => columns.some(([, label]) => isVague(row, label))))
+        box.append(make("p", "faint", "?: at most the time in the column Unknown, perhaps none."));
     if (found.count > found.rows.length)
         box.append(make("p", "faint", `The first ${found.rows.length} of ${grouped(found.count)} rows; tshark -z ${name} has all.`));
     return box;
@@ -1045,13 +1053,15 @@ function closePart(entry) {
 /* How long the writer of a direction waited, and for whom: "1.04 to 1.1 s for space in the reader's
  * buffer (of it ≥ 1.01 s for the reader's program), 1.42 s for retransmissions". "": it never waited. */
 function waitsOf(entry, direction) {
+    const unknown = at(entry, `${direction}.time.unknown_s`);
     const figure = name => {
         const path = `${direction}.time.${name}`, value = at(entry, path), limits = limitsOf(each => at(entry, each), path);
-        return limits ? bounds("seconds", limits) : value ? duration(value) : "";
+        return !value ? "" : limits ? bounds("seconds", limits) : duration(value);
     };
     const reader = figure("reader_s"), space = figure("buffer_full_s"), of = reader && space ? ` (of it ${reader} for the reader's program)` : "";
-    return [[space, `for space in the reader's buffer${of}`], [figure("retransmission_s"), "for retransmissions"], [figure("answer_s"), "while the peer answered"]]
+    const waits = [[space, `for space in the reader's buffer${of}`], [figure("retransmission_s"), "for retransmissions"], [figure("answer_s"), "while the peer answered"]]
         .filter(([time]) => time).map(([time, why]) => `${time} ${why}`).join(", ");
+    return waits && isLarge(unknown, 0) ? `${waits}; what happened in ${duration(unknown)} is not known` : waits;
 }
 
 /* A line for each writer of a connection that waited. */
