@@ -631,17 +631,25 @@ def drawn_times(page):
     ]
 
 
+LATER = "s04-pmtu.pcapng"  # a silence and a fallback after the connection with pictures
+
+
 def test_the_whole_time_is_that_of_all_pictures(tshark, window, scratch):
     """Links and flows go on after the connections."""
     longer = 0
-    for name in SAMPLE:
-        page, _ = page_and_report(tshark, name)
+    for name in (*SAMPLE, LATER):
+        page, report = page_and_report(tshark, name)
         (scratch / "page.html").write_text(page, encoding="utf-8")
         assert window.open(scratch / "page.html") == []
+        at_first = window.run(TIME)
+        moments = [each["time"] for each in report["findings"] if each["severity"] != "info"]
+        found = [seconds_of(each, report) for each in moments if each is not None]
+        if name == LATER:
+            assert at_first[0] <= min(found) and max(found) <= at_first[1]
         before = window.run("document.getElementById('shown').textContent")
         window.press("0")
         begin, last = window.run(TIME)
-        times = drawn_times(page)
+        times = [*drawn_times(page), *found]
         assert begin <= min(times, default=begin) and max(times, default=last) <= last, name
         assert window.run("document.getElementById('shown').textContent") == ""
         longer += "Whole time" in before

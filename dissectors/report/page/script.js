@@ -543,7 +543,7 @@ const LEFT = 88, RIGHT = 70, EDGE = 14; // places of the plots beside their axes
 const views = []; // pictures that exist: {range(), cursor(seconds), theme(), resize(width)}
 const range = {min: 0, max: Math.max(whole, 1e-6)};
 let full = {...range}; // the whole time: that of all pictures
-let allConnections = full; // the time of all connections with pictures; if there are none, the whole time
+let allConnections = full; // the time of all connections with pictures, and of the findings; without pictures, the whole time
 let home = full; // what the pictures show at first
 
 const NEARLY_ALL = .98; // share of the whole time which pictures show that leave out margins only
@@ -1546,16 +1546,20 @@ function extent(times) {
     return {min: begin - margin, max: last + margin};
 }
 
+/* The times of the findings, apart from information. */
+const timesOfFindings = () => report.findings.filter(finding => finding.severity !== "info" && known(finding.time))
+    .flatMap(finding => [finding.time, finding.begin_time, finding.end_time]).filter(known).map(since).map(time => [time, time]);
+
 /* The time of the pictures, which may be a small part of the capture's time. They begin with that of
- * the connections. */
+ * the connections and of the findings: a link may fail before the first connection. */
 function chooseRange() {
     const connections = pictures.connections.map(each => entryOf.get(each.stream)).filter(Boolean).map(timeOf);
-    const all = [...connections, ...pictures.flows.filter(flow => flow.bins.length).map(timeOfFlow), ...timesOfLinks(), ...timesOfPoints(),
+    const found = timesOfFindings(), all = [...connections, ...found, ...pictures.flows.filter(flow => flow.bins.length).map(timeOfFlow), ...timesOfLinks(), ...timesOfPoints(),
         ...timesOfShare(report.marked_share)];
     if (all.length)
         full = extent(all);
-    allConnections = connections.length ? extent(connections) : full;
-    Object.assign(range, allConnections);
+    allConnections = connections.length ? extent([...connections, ...found]) : full;
+    setRange(allConnections.min, allConnections.max);
 }
 
 chooseRange();
