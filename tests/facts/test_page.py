@@ -342,12 +342,28 @@ def test_a_line_ends_where_its_position_is_not_known(tshark, scratch):
     lines = drawn["directions"][0]["lines"]
     for name in ("written", "announced"):
         assert lines[name]["lost"] and 60_000 < sum(lines[name]["v"]) < 66_000, name
+    assert "edge" not in lines
     holes = lines["written"]["breaks"]  # the first packets of a WRITE are missing
     assert 100 in [added(lines["written"]["v"])[hole - 1] for hole in holes]
     whole = Page(print_json(tshark, source, tap=TAP).decode()).block("pictures")["connections"]
     assert not any(
         line.get("lost") for each in whole[0]["directions"] for line in each["lines"].values()
     )
+
+
+def test_the_end_of_the_buffer_is_not_known_without_its_reader(tshark, scratch):
+    """Without RoCE packets of one host, the buffers that this host reads have their first size at
+    the beginning only: later its messages, which are not captured, may have freed space."""
+    source, client = copy_of(tshark, "6.1-v2-d-bulk-slow-reader"), bytes((10, 0, 0, 1))
+    packets = test_points.read(source)
+    for kept, writer in ((client, 0), (bytes((10, 0, 0, 2)), 1)):
+        some = [each for each in packets if each.data[23] == 6 or each.data[26:30] == kept]
+        path = test_points.write(scratch / "half.pcapng", some, ["one"])
+        page = Page(print_json(tshark, path, tap=TAP).decode())
+        (drawn,) = page.block("pictures")["connections"]
+        own, other = (drawn["directions"][each]["lines"] for each in (writer, 1 - writer))
+        assert own["edge"]["lost"] and len(own["edge"]["t"]) == 1
+        assert not any(each.get("lost") for each in (own["written"], other["read"], other["edge"]))
 
 
 def with_gap(tshark, scratch):

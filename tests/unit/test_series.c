@@ -127,7 +127,8 @@ test_longest_time_is_unknown(void)
     g_assert_true(line.buckets[5].after_hole && !line.buckets[4].after_hole);
 }
 
-/* Bins keep all packets, however long the capture is. There are at most SMCR_SERIES_FLOWS flows. */
+/* Bins keep all packets, however long the capture is. There are at most SMCR_SERIES_FLOWS flows,
+ * and pause frames beside them. */
 static void
 test_bins(void)
 {
@@ -150,6 +151,9 @@ test_bins(void)
     g_assert_cmpuint(packets, ==, POINTS + 1);
     g_assert_cmpuint(bytes, ==, 100 * (POINTS + 1));
     g_assert_cmpuint(series->flow_count, ==, SMCR_SERIES_FLOWS);
+    smcr_series_take_flow(series, NULL, &(smcr_series_packet_t){.when = {1, 5000}});
+    g_assert_cmpuint(series->flow_count, ==, SMCR_SERIES_FLOWS + 1);
+    g_assert_cmpuint(series->flow[SMCR_SERIES_FLOWS]->bin[0].packets, ==, 1);
     g_assert_cmpuint(series->begin, ==, 5000);
     g_assert_cmpuint(series->width * SMCR_SERIES_BINS, >, (uint64_t)(POINTS - 1) * (POINTS - 1));
     smcr_series_free(series);

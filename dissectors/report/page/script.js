@@ -1013,6 +1013,16 @@ function whyTimeUnknown(entry, names) {
         : "a packet of one direction may belong to another connection, a cursor is impossible, or time stamps decrease";
 }
 
+/* Why lines end before the connection does, and how much was written in all; nothing if "written" goes on
+ * to the end. `all`: the lines of the direction `way`. */
+function lostPart(all, entry, way) {
+    const written = all.find(each => each.name === "written" && each.lost), sum = at(entry, `${way}.bytes`);
+    if (!written || !sum || sum <= written.v[written.v.length - 1])
+        return "";
+    const why = known(at(entry, `buffer_bytes.${way === "client_to_server" ? "server" : "client"}`)) ? "" : ", as the size of the reader's buffer is not";
+    return make("p", "faint", `After ${duration(written.t[written.t.length - 1])}, positions are not known${why}. In all, ${at(entry, `${way}.lacks_bytes`) ? "at least " : ""}${bytes(sum)} were written.`);
+}
+
 function connectionPictures(drawn, entry) {
     const [client, server] = nameOf(entry), box = make("div");
     const which = entry.ends || !known(entry.client.addr) ? `Connection ${entry.stream}, ` : isInferred(entry) ? "probably " : ""; // others may have the same ends
@@ -1021,7 +1031,7 @@ function connectionPictures(drawn, entry) {
     for (const [index, direction] of drawn.directions.entries()) {
         const all = pointsOf(direction, timeOf(entry)[1]);
         if (all.some(each => !each.mark))
-            box.append(plot(`${names[index]}: bytes over time`, all, byteLabel, BYTE_STEPS));
+            box.append(plot(`${names[index]}: bytes over time`, all, byteLabel, BYTE_STEPS), lostPart(all, entry, DIRECTIONS[index]));
         else if (all.length)
             box.append(plot(`${names[index]}: no position in the byte stream is known`, all, () => "", BYTE_STEPS, 110));
         else

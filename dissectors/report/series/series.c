@@ -291,6 +291,30 @@ add_edge(smcr_series_conn_t *pictures, int writer, smcr_series_point_t consumed,
         add(&pictures->direction[writer], SMCR_SERIES_edge, consumed);
 }
 
+/* A writer does not write after the end of the receive buffer that it knows. So a WRITE after the
+ * last known end proves that the reader has reported more, and that this is not captured: it is not
+ * known how the lines `read` and `edge` go on. */
+static void
+lose_passed_edge(smcr_series_direction_t *direction, uint64_t written)
+{
+    const smcr_series_line_t *edge = &direction->line[SMCR_SERIES_edge];
+
+    if (!edge->length || written <= smcr_series_line_last(edge))
+        return;
+    lose_line(direction, SMCR_SERIES_read);
+    lose_line(direction, SMCR_SERIES_edge);
+}
+
+/* Ends the line `edge` where it begins, if no packet of the reader's host is known: neither a CDC
+ * message nor an acknowledgement. Then the reader may have reported what it has read. */
+static void
+lose_unheard_edge(smcr_series_direction_t *direction)
+{
+    if (!direction->line[SMCR_SERIES_read].length &&
+        !direction->line[SMCR_SERIES_acknowledged].length)
+        lose_line(direction, SMCR_SERIES_edge);
+}
+
 /* Takes an RDMA WRITE packet. When the first bytes of the stream come, the reader's buffer is
  * empty: the line `edge` begins at its size. If the position of the packet is not known, it is not
  * known how the lines `written` and `acknowledged` go on. */
@@ -315,6 +339,7 @@ take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
     uint64_t end = range.position + place->length;
     if (!direction->line[SMCR_SERIES_edge].length && !range.position)
         add_edge(pictures, writer, (smcr_series_point_t){packet->when, 0}, add_line);
+    lose_passed_edge(direction, end);
     add_line(direction, SMCR_SERIES_written, (smcr_series_point_t){packet->when, end});
     await_ack(direction, place, end);
 }
@@ -538,8 +563,10 @@ smcr_series_conn(smcr_series_t *series, const smcr_conn_t *conn)
     if (!pictures)
         return NULL;
     follow_sides(pictures);
-    add_acknowledged(&pictures->direction[0]);
-    add_acknowledged(&pictures->direction[1]);
+    for (int writer = 0; writer < 2; writer++) {
+        add_acknowledged(&pictures->direction[writer]);
+        lose_unheard_edge(&pictures->direction[writer]);
+    }
     return pictures;
 }
 
@@ -587,14 +614,19 @@ smcr_series_add_lane(void *data, const smcr_interval_piece_t *piece)
 
 #define FIRST_WIDTH 1000 /* length of a bin of the first packets, nanoseconds */
 
-/* Returns the flow; makes it if there is room. NULL: the flow has no pictures. */
+/* Returns the flow; makes it if there is room. NULL: the flow has no pictures. Pause frames have a
+ * place of their own, so that many flows do not hide them. */
 static smcr_series_flow_t *
 flow_of(smcr_series_t *series, const void *key)
 {
-    for (uint32_t i = 0; i < series->flow_count; i++)
+    uint32_t flows = 0;
+
+    for (uint32_t i = 0; i < series->flow_count; i++) {
         if (series->flow[i]->key == key)
             return series->flow[i];
-    if (series->flow_count == SMCR_SERIES_FLOWS)
+        flows += series->flow[i]->key != NULL;
+    }
+    if (key && flows == SMCR_SERIES_FLOWS)
         return NULL;
     smcr_series_flow_t *flow = wmem_new0(scope_of(series), smcr_series_flow_t);
     flow->key = key;

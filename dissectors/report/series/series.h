@@ -118,8 +118,8 @@ typedef struct {
                                 number + 1); NULL: the first SMCR_SERIES_CONNS get them */
     smcr_series_conn_t *conn[SMCR_SERIES_CONNS]; /* connections with pictures */
     uint32_t conn_count;                         /* number of entries of `conn` */
-    smcr_series_flow_t *flow[SMCR_SERIES_FLOWS]; /* flows with pictures */
-    uint32_t flow_count;                         /* number of entries of `flow` */
+    smcr_series_flow_t *flow[SMCR_SERIES_FLOWS + 1]; /* flows with pictures, and the pause frames */
+    uint32_t flow_count;                             /* number of entries of `flow` */
     smcr_series_line_t way[SMCR_SERIES_WAYS]; /* delays between two capture points, above
                                                  SMCR_SERIES_NO_DELAY, in the order of `points` of
                                                  the report */
