@@ -159,7 +159,11 @@ STORY = {
         [DEAD_HOST, LOST, BIGGER_BUFFER],
     ),
     "s23-host-frozen": (
-        [r"10\.0\.1\.2|10\.0\.0\.2", r"3\.9\d s|4\.\d+ s"],
+        [
+            r"10\.0\.1\.2|10\.0\.0\.2",
+            r"3\.9\d s|4\.\d+ s",
+            r"the host stood still, or the path held",
+        ],
         [],
         [SLOW_PROGRAM, LOST],
     ),

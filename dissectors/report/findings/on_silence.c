@@ -419,6 +419,29 @@ may_have_ended(const smcr_finder_t *finder, const silent_host_t *host)
     return !link->state || link->state_frame.frame;
 }
 
+/* Whether the receiver has answered each retransmission of the flow in the end: both transmissions
+ * arrived, so the path lost none of them. Without identifications that tell duplicates from
+ * retransmissions, an answer may be one to a duplicate. */
+static bool
+answered_all(const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_recovery_t *recovery = flow->recovery;
+    bool is_known = recovery && flow->knows_copies == SMCR_FIGURE_YES;
+
+    return is_known && recovery->answered_twice >= smcr_figure_or_zero(flow->repeated);
+}
+
+/* Returns what a silence that has ended was, in which the host sent no packet at all. If the host
+ * has answered all retransmissions, they were waiting for it: in its adapter, or on the path. */
+static const char *
+past_cause_text(const smcr_entry_rdma_t *flow)
+{
+    return answered_all(flow)
+               ? "until it answered all retransmissions, so all packets arrived: the host stood "
+                 "still, or the path held them back"
+               : "until the silence ended: the host or the path was down";
+}
+
 /* Returns text about the causes of a silence in which the host has sent no other packet after the
  * second retransmission. If the host has sent a packet between the beginning of the silence and the
  * second retransmission (`early_frame`), it was alive then. Otherwise it has sent none since the
@@ -441,7 +464,7 @@ unheard_text(const smcr_finder_t *finder, const silent_host_t *host)
         finder->scope, "; after frame %" PRIu32 ", the host %s sent no other packet %s",
         silence->begin_frame.frame, host->flow->dst,
         silence->is_over == SMCR_FIGURE_YES
-            ? "until the silence ended: the host or the path was down"
+            ? past_cause_text(host->flow)
             : "either: host, path or queue pair down");
 }
 
