@@ -72,6 +72,14 @@ knows_copies(const smcr_entry_rdma_t *flow)
     return flow && flow->knows_copies == SMCR_FIGURE_YES;
 }
 
+/* Whether the retransmissions of the flow are probably no duplicates: identifications prove it, or
+ * the capture has no duplicate of the flow, as over IPv6. */
+static bool
+has_no_copies(const smcr_entry_rdma_t *flow)
+{
+    return flow && (knows_copies(flow) || !smcr_figure_or_zero(flow->copies));
+}
+
 /* Whether NAKs ask for packets of the flow, or a READ was retransmitted since responses were
  * missing. `peer`: the reverse flow, or NULL. */
 static bool
@@ -84,14 +92,14 @@ was_asked_for(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *peer)
 
 /* Returns the number of packets of the flow that were retransmitted although they had arrived: the
  * receiver acknowledged the packet before the retransmission, or it acknowledged both
- * transmissions. Returns 0 if the flow has lost packets, or if an acknowledgement may be a
- * duplicate. Retransmissions in silences of the peer are subtracted: the receiver acknowledges
- * their packets only after the silence, perhaps each transmission of them. */
+ * transmissions. Returns 0 if the flow has lost packets, or if duplicates explain the second
+ * acknowledgement. Retransmissions in silences of the peer are subtracted: the receiver
+ * acknowledges their packets only after the silence, perhaps each transmission of them. */
 static uint64_t
 needless_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
-    bool is_known = flow->recovery && knows_copies(flow) && knows_copies(peer);
+    bool is_known = flow->recovery && has_no_copies(flow) && has_no_copies(peer);
 
     if (!is_known || was_asked_for(flow, peer))
         return 0;
@@ -302,14 +310,17 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
                     : "Packets lost or out of order";
 }
 
-/* Whether a flow with retransmissions has no identifications that distinguish duplicates from
- * retransmissions: IPv6 has none, and in IPv4 the sender may set them all to 0. Then the packets
- * may be captured twice. */
+/* A function that returns how many packets of the flow a finding counts. */
+typedef uint64_t count_of_flow_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether a flow of which a finding counts retransmissions has no identifications that distinguish
+ * duplicates from retransmissions: IPv6 has none, and in IPv4 the sender may set them all to 0.
+ * Then the packets may be captured twice. `count`: packets of a flow that the finding counts. */
 static bool
-may_be_copies(const smcr_finder_t *finder)
+may_be_copies(const smcr_finder_t *finder, count_of_flow_t *count)
 {
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
-        if (lost_packets_of(finder, flow) && flow->knows_copies != SMCR_FIGURE_YES)
+        if (count(finder, flow) && flow->knows_copies != SMCR_FIGURE_YES)
             return true;
     return false;
 }
@@ -338,7 +349,7 @@ unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
                                                       after_timeouts(causes->timeout)},
                                                      {causes->unknown, "with unknown cause"}));
     return wmem_strdup_printf(finder->scope, "%s%s", cause,
-                              may_be_copies(finder) ? ", or captured twice" : "");
+                              may_be_copies(finder, lost_packets_of) ? ", or captured twice" : "");
 }
 
 /* Returns the silences that findings of silent peers report (on_silence.c), as
@@ -442,9 +453,6 @@ outside_text(const smcr_finder_t *finder)
         return "";
     return count == 1 ? "apart from the silence, " : "apart from the silences, ";
 }
-
-/* A function that returns how many packets of the flow a finding counts. */
-typedef uint64_t count_of_flow_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Returns the first retransmission of the flows of which a finding counts packets; the first one of
  * the capture if that of the flows is not known. */
@@ -800,9 +808,10 @@ find_needless(smcr_finder_t *finder)
                                .rank = is_slow ? SMCR_FINDING_BY_LOSS : 0,
                                .cost = is_slow ? trouble.slowest : 0,
                                .filter = "smcr.retransmission"},
-        "%s of %s%s %s%s", smcr_words_number(scope, trouble.count),
+        "%s of %s%s %s%s%s", smcr_words_number(scope, trouble.count),
         smcr_words_things(scope, trouble.packets, "packet"),
         smcr_finding_trouble_hosts(finder, &trouble), needless_text(trouble.count, acked_before),
+        may_be_copies(finder, needless_packets_of) ? "; or captured twice" : "",
         is_slow ? slowest_text(finder, &trouble, acked_before) : "");
 }
 
