@@ -177,11 +177,13 @@ def seconds_of(moment, report):
 
 
 PARTS = ("time.buffer_full_s", "time.retransmission_s")
-WAITED = re.compile("(.+?) ((?:for|while) .*)")
+WAITED = re.compile("(.+?) (for .*)")
 WAITS = {
     "for space in the reader's buffer": "buffer_full_s",
     "for retransmissions": "retransmission_s",
-    "while the peer answered": "answer_s",
+    "for the server's answers": "answer_s",
+    "for the client's next requests": "answer_s",
+    "for data of its peer": "answer_s",
 }
 
 
@@ -197,7 +199,7 @@ def check_waits(shown, report):
         waits, *unknown = line.rstrip(".").split(" waited ")[1].split("; what happened in ")
         waits = re.sub(" [(]of it .*?[)]", "", waits).split(", ")
         said = {WAITS[each[2]]: each[1] for each in map(WAITED.fullmatch, waits)}
-        for name in WAITS.values():
+        for name in set(WAITS.values()):
             path, least = f"{way}.time.{name}", entries[number][way]["time"][name]
             assert name in said or not least, (number, path)
             assert name not in said or says_part(entries[number], path, said[name]), (path, line)

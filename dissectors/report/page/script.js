@@ -497,7 +497,7 @@ const HEADS = {"Retransmission (s)": "Recovery", Retransmitted: "Retrans. packet
 
 /* The column with time of which it is not known what happened. A part of the time of which no more is
  * known than that it is at most as long has "?": the column says how long. */
-const UNKNOWN = "Unknown (s)";
+const UNKNOWN = "Unknown (s)", NEARLY = .99;
 
 const CELLS = {TEXT: "text", NUMBER: "identifier", COUNT: "number", BYTES: "bytes", SECONDS: "seconds"};
 
@@ -508,7 +508,7 @@ function wiresharkTable(name) {
     const columns = found.columns.filter((_, index) => found.rows.some(row => known(row[index])))
         .map(([kind, label]) => [HEADS[label] || label.replace(" (s)", ""), label, CELLS[kind]]); // the cells have units
     const value = (row, label) => row[place.get(label)];
-    const isVague = (row, label) => Array.isArray(value(row, label)) && value(row, label)[0] === 0 && value(row, label)[1] === value(row, UNKNOWN);
+    const isVague = (row, label) => Array.isArray(value(row, label)) && value(row, label)[0] === 0 && value(row, label)[1] >= NEARLY * value(row, UNKNOWN);
     const box = table(name, found.rows, columns, value, undefined, (row, label) => isVague(row, label) ? [0, null] : null);
     if (found.rows.some(row => columns.some(([, label]) => isVague(row, label))))
         box.append(make("p", "faint", "?: at most the time in the column Unknown, perhaps none."));
@@ -1063,13 +1063,14 @@ function closePart(entry) {
 /* How long the writer of a direction waited, and for whom: "1.04 to 1.1 s for space in the reader's
  * buffer (of it ≥ 1.01 s for the reader's program), 1.42 s for retransmissions". "": it never waited. */
 function waitsOf(entry, direction) {
-    const unknown = at(entry, `${direction}.time.unknown_s`);
+    const unknown = at(entry, `${direction}.time.unknown_s`), isClient = direction === "client_to_server";
+    const ofPeer = entry.ends ? "for data of its peer" : isClient ? "for the server's answers" : "for the client's next requests";
     const figure = name => {
         const path = `${direction}.time.${name}`, value = at(entry, path), limits = limitsOf(each => at(entry, each), path);
         return !value ? "" : limits ? bounds("seconds", limits) : duration(value);
     };
     const reader = figure("reader_s"), space = figure("buffer_full_s"), of = reader && space ? ` (of it ${reader} for the reader's program)` : "";
-    const waits = [[space, `for space in the reader's buffer${of}`], [figure("retransmission_s"), "for retransmissions"], [figure("answer_s"), "while the peer answered"]]
+    const waits = [[space, `for space in the reader's buffer${of}`], [figure("retransmission_s"), "for retransmissions"], [figure("answer_s"), ofPeer]]
         .filter(([time]) => time).map(([time, why]) => `${time} ${why}`).join(", ");
     return waits && isLarge(unknown, 0) ? `${waits}; what happened in ${duration(unknown)} is not known` : waits;
 }
@@ -1115,8 +1116,9 @@ const CONNECTIONS = [
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
     ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"],
-    ["of it by reader →", "client_to_server.time.reader_s", "seconds"], ["of it by reader ←", "server_to_client.time.reader_s", "seconds"],
-    ["Recovery →", "client_to_server.time.retransmission_s", "seconds"], ["Recovery ←", "server_to_client.time.retransmission_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"], ["Closed first", "end.by", "text"],
+    ["Setup", "setup_s", "seconds"], ["Close", "close", "text"], ["Closed first", "end.by", "text"],
+    ["Recovery →", "client_to_server.time.retransmission_s", "seconds"], ["Recovery ←", "server_to_client.time.retransmission_s", "seconds"],
+    ["Full by reader →", "client_to_server.time.reader_s", "seconds"], ["Full by reader ←", "server_to_client.time.reader_s", "seconds"],
 ];
 const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
 const TEXTS = new Set(["ends", "translated_client.addr", "translated_server.addr", "client.addr", "server.addr", "outcome", "close", "end.by", "fallback.reason", "tokens.client", "tokens.server"]);
@@ -1130,6 +1132,15 @@ function limitsOfSetup(value) {
 /* Whether time that may belong to a part of the time changes this part notably. */
 const isLarge = (unknown, least) => unknown >= 1e-3 && unknown > least / 100;
 
+const TIMES_WITH_BOUNDS = ["buffer_full_s", "retransmission_s", "answer_s"];
+
+/* The upper bound of the reader's part of the time of a full buffer; null: the bounds of that time are
+ * not in the rows, so it is exact. */
+function mostOfReader(value, direction) {
+    const [full, unknown] = ["buffer_full_most_s", "unknown_s"].map(name => value(`${direction}.time.${name}`));
+    return known(full) && known(unknown) ? Math.min(full, value(`${direction}.time.reader_s`) + unknown) : null;
+}
+
 /* The bounds of a figure of a connection, as those of Statistics > SMC-R Directions; null: it is
  * exact. `value`: returns a figure of the connection. */
 function limitsOf(value, path) {
@@ -1138,10 +1149,8 @@ function limitsOf(value, path) {
         return limitsOfSetup(value);
     if (name === "bytes")
         return value(`${direction}.lacks_bytes`) ? [least, null] : null;
-    if (name === "reader_s") // no upper bound is known
-        return isLarge(value(`${direction}.time.unknown_s`), least) ? [least, null] : null;
-    const isPart = ["buffer_full_s", "retransmission_s", "answer_s"].includes(name);
-    const most = isPart ? value(path.replace(/_s$/, "_most_s")) : null, unknown = most - least;
+    const most = name === "reader_s" ? mostOfReader(value, direction) : TIMES_WITH_BOUNDS.includes(name) ? value(path.replace(/_s$/, "_most_s")) : null;
+    const unknown = most - least;
     if (!known(most) || !isLarge(unknown, least))
         return null;
     const isNothingKnown = !least && unknown >= since(value("last_time")) - since(value("first_time")) - 1e-9;
