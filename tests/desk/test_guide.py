@@ -19,7 +19,7 @@ LARGEST = 150000  # bytes of a picture
 PROBLEMS = {
     "1. It fell back to TCP": ("6.1-v2-f1-decline-server-no-device", "fallback", 6, 1),
     "2. Slow because of the reader": ("6.1-v2-d-bulk-slow-reader", "slow_reader", 244, 173),
-    "3. Slow because of loss": ("6.1-v2-n-lossy", "loss", 212, 470),
+    "3. Slow because of loss": ("6.1-v2-n-lossy", "loss", 820, 470),
     "4. Stalled after a failover": ("6.1-v2-h1-two-links-second-fails", "link_lost", 240, 3),
     "5. Reset": ("6.1-v2-g1-server-killed", "abort", 49, 2),
     "6. The handshake never finishes": (

@@ -86,7 +86,7 @@ MAY_DIFFER = [
     ),
     (
         ".*lossy.*",
-        r"findings\[\]\.text",
+        r"findings\[\]\.(text|filter|((begin|end)_)?(frame|time))",
         "the time that a program waited, see above",
     ),
     (

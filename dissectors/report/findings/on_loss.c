@@ -80,14 +80,15 @@ has_no_copies(const smcr_entry_rdma_t *flow)
     return flow && (knows_copies(flow) || !smcr_figure_or_zero(flow->copies));
 }
 
-/* Whether NAKs ask for packets of the flow, or a READ was retransmitted since responses were
- * missing. `peer`: the reverse flow, or NULL. */
+/* Whether NAKs ask for packets of the flow, or READs or atomics of either flow were retransmitted
+ * since responses were missing. `peer`: the reverse flow, or NULL. */
 static bool
 was_asked_for(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *peer)
 {
     return smcr_figure_or_zero(flow->repeated_after.nak) ||
            smcr_figure_or_zero(flow->repeated_after.read) ||
-           (peer && smcr_figure_or_zero(peer->nak.psn_sequence));
+           (peer && (smcr_figure_or_zero(peer->nak.psn_sequence) ||
+                     smcr_figure_or_zero(peer->repeated_after.read)));
 }
 
 /* Returns the number of packets of the flow that were retransmitted although they had arrived: the
