@@ -85,10 +85,13 @@ has_no_copies(const smcr_entry_rdma_t *flow)
 static bool
 was_asked_for(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *peer)
 {
-    return smcr_figure_or_zero(flow->repeated_after.nak) ||
-           smcr_figure_or_zero(flow->repeated_after.read) ||
-           (peer && (smcr_figure_or_zero(peer->nak.psn_sequence) ||
-                     smcr_figure_or_zero(peer->repeated_after.read)));
+    uint64_t asked = smcr_figure_or_zero(flow->repeated_after.nak) +
+                     smcr_figure_or_zero(flow->repeated_after.read);
+
+    if (peer)
+        asked += smcr_figure_or_zero(peer->nak.psn_sequence) +
+                 smcr_figure_or_zero(peer->repeated_after.read);
+    return asked != 0;
 }
 
 /* Returns the number of packets of the flow that were retransmitted although they had arrived: the
