@@ -142,6 +142,44 @@ def test_truncated_connections_that_end_together(tshark, scratch):
     assert len(seen["connections"]) == len(connections) and "probably" in page
 
 
+def test_truncated_connections_with_a_missing_message(tshark, scratch):
+    """Snap length 96, requests of one size and answers of another, each after the one before. The
+    capture misses a request or an answer: the missing direction has no number, and all other
+    directions are joined nevertheless."""
+    for sender, at in ("server", 1), ("client", 1), ("server", 4), ("client", 4):
+        capture = Capture()
+        first = linux_connection(capture, version=2)
+        missing = set()
+        connections = []
+        for nth in range(8):
+            connection = (
+                Connection(first.group, *linux_halves(number=nth + 1), sport=PORTS[0] + nth)
+                if nth
+                else first
+            )
+            connection.half["server"].token = connection.half["client"].token
+            (connection.subsequent_contact if nth else connection.first_contact)()
+            for writer, length in ("client", 14), ("server", 7):
+                before = len(capture.frames)
+                connection.send(writer, bytes(length))
+                if (writer, nth) == (sender, at):
+                    missing = set(range(before, len(capture.frames)))
+            connections.append(connection)
+            capture.wait(0.2)
+        for connection in connections:
+            connection.close()
+            capture.wait(0.3)
+        capture.frames = [each for nth, each in enumerate(capture.frames) if nth not in missing]
+        capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
+        seen, _ = report(tshark, scratch, capture)
+        got = {each["client"]["port"]: each["tokens"]["server"] for each in seen["connections"]}
+        assert got == {
+            PORTS[0] + nth: f"0x{connection.half['server'].token:08x}"
+            for nth, connection in enumerate(connections)
+        }, (sender, at)
+        assert len(seen["connections"]) == len(connections), (sender, at)
+
+
 def test_confirm_without_a_known_link_group(tshark, scratch):
     """The first contact starts mid-connection. In the next handshake the type of the Accept is not
     known, so the Confirm that follows agrees on SMC-R, and names no link group."""

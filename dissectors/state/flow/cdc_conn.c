@@ -106,41 +106,99 @@ has_steady_difference(const smcr_lgr_t *lgr)
 
 /* The directions that fit a message. All zeros: none does. */
 typedef struct {
-    smcr_conn_t *oldest; /* the one that came first; NULL: none */
-    unsigned count;      /* number of directions */
+    smcr_conn_t *one;      /* any of them; NULL: none */
+    smcr_conn_t *expected; /* the one that has the expected token; NULL: none */
+    uint32_t newest;       /* highest `index` of them */
+    unsigned count;        /* number of directions */
 } fitting_t;
 
-/* Adds `half` to the directions that fit. */
-static void
-add_fitting(fitting_t *fitting, smcr_conn_t *half)
+/* A message, and the test that the other direction of its connection passes. */
+typedef struct {
+    const smcr_lgr_t *lgr;   /* link group of the message */
+    const smcr_conn_t *conn; /* connection of the message's direction; NULL: the direction is new */
+    int receiver;            /* side that receives the message */
+    const smcr_cdc_t *cdc;   /* the message */
+    half_fits_t *fits;       /* test of its cursors */
+} sought_t;
+
+/* Whether `half` fits the cursors of the message, and may be the other direction. */
+static bool
+is_fitting(const sought_t *sought, const smcr_conn_t *half)
 {
-    if (!fitting->count++ || half->index < fitting->oldest->index)
-        fitting->oldest = half;
+    return sought->fits(half, sought->receiver, sought->cdc) && may_be_one(sought->conn, half);
+}
+
+/* Returns the known directions that fit the message. */
+static fitting_t
+find_fitting(const sought_t *sought)
+{
+    fitting_t fitting = {0};
+
+    SMCR_LIST_EACH(smcr_conn_t *, half, sought->lgr->one_direction_conns) {
+        if (!is_fitting(sought, half))
+            continue;
+        fitting.one = half;
+        fitting.count++;
+        fitting.newest = MAX(fitting.newest, half->index);
+        if (differs_as_announced(sought->lgr, half, sought->receiver, sought->cdc))
+            fitting.expected = half;
+    }
+    return fitting;
+}
+
+/* Whether the other direction of each fitting direction that is older than `expected` may be
+ * missing in the capture: since the older direction began, a packet of the message's sender is
+ * missing. */
+static bool
+may_miss_older(const sought_t *sought, const smcr_conn_t *expected)
+{
+    SMCR_LIST_EACH(const smcr_conn_t *, half, sought->lgr->one_direction_conns) {
+        if (half->index >= expected->index || !is_fitting(sought, half))
+            continue;
+        uint32_t begin = half->side[sought->receiver].first_cdc_frame;
+        if (!smcr_evidence_side_lacks_between(sought->lgr, !sought->receiver, begin, UINT32_MAX))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the direction with the expected token is the newest of those that fit, and no token of
+ * the group was unmatched: each request is answered before the next one. */
+static bool
+is_answered_at_once(const smcr_lgr_t *lgr, const fitting_t *fitting)
+{
+    bool is_newest = fitting->expected && fitting->expected->index == fitting->newest;
+
+    return is_newest && !lgr->token_unmatched && !lgr->one_direction_conns_forgotten;
 }
 
 /* Finds the known direction that fits the cursors of the message, and may be the other direction of
  * its connection. NULL: none fits, or it is not clear which. `conn`, `receiver`: as in
  * find_other_direction().
  *
- * Several directions fit if programs send requests of the same size. Then the result is the oldest
- * of them under two conditions: 1. its token is the expected one; 2. the tokens of the group have a
- * steady difference (has_steady_difference()). The reason: programs are served in the order in
- * which they ask, and hosts give tokens in this order. */
+ * Several directions fit if programs send requests of the same size. Then the result is the one
+ * with the expected token under two conditions:
+ *
+ * 1. No fitting direction is older, or the capture may miss what belongs to the older ones
+ *    (may_miss_older()). The reason: programs are served in the order in which they ask, and hosts
+ *    give tokens in this order.
+ * 2. The tokens of the group have a steady difference (has_steady_difference()), or the direction
+ *    is the newest one (is_answered_at_once()). */
 static smcr_conn_t *
 find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
                   const smcr_cdc_t *cdc, half_fits_t *fits)
 {
-    fitting_t fitting = {0};
+    const sought_t sought = {lgr, conn, receiver, cdc, fits};
 
     if (!may_pair_directions(lgr, cdc))
         return NULL;
-    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns)
-        if (fits(half, receiver, cdc) && may_be_one(conn, half))
-            add_fitting(&fitting, half);
+    const fitting_t fitting = find_fitting(&sought);
     if (fitting.count < 2)
-        return fitting.oldest;
-    bool has_token = differs_as_announced(lgr, fitting.oldest, receiver, cdc);
-    return has_token && has_steady_difference(lgr) ? fitting.oldest : NULL;
+        return fitting.one;
+    if (!fitting.expected || !may_miss_older(&sought, fitting.expected))
+        return NULL;
+    bool has_proof = has_steady_difference(lgr) || is_answered_at_once(lgr, &fitting);
+    return has_proof ? fitting.expected : NULL;
 }
 
 /* Whether a known direction has the token that the other direction of the message's connection is
@@ -154,15 +212,29 @@ has_expected_token(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
     return false;
 }
 
+/* Whether the direction that the sender of the message reads may be missing in the capture: since
+ * the last direction that was joined as expected, a packet of the receiver is missing, and no other
+ * direction has begun that fits the message. */
+static bool
+may_miss_read(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
+{
+    SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->one_direction_conns)
+        if (half->side[receiver].first_cdc_frame > lgr->last_expected_frame &&
+            is_read_by_sender(half, receiver, cdc))
+            return false;
+    return smcr_evidence_side_lacks_between(lgr, receiver, lgr->last_expected_frame, UINT32_MAX);
+}
+
 /* If this is the first message of a sender, and the sender has read data, the other direction is
- * known. If no known direction has the expected token, notes in `token_unmatched` that tokens of
- * the group have another difference. */
+ * known, unless the capture misses it. If no known direction has the expected token, notes in
+ * `token_unmatched` that tokens of the group have another difference. */
 static void
 note_unmatched(smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 {
     bool is_first = cdc->seq == 1 && cdc->cons.count != 0;
 
-    lgr->token_unmatched |= is_first && !has_expected_token(lgr, receiver, cdc);
+    if (is_first && !has_expected_token(lgr, receiver, cdc))
+        lgr->token_unmatched |= !may_miss_read(lgr, receiver, cdc);
 }
 
 /* Counts that `half` fits the cursors of a message of `conn`, if its consumer cursor is another one
@@ -302,7 +374,7 @@ find_half_by_token(const smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const
  *
  * B has read up to 4096, which is how far A has written. So tokens 7 and 9 are one connection.
  *
- * Exactly one known direction has to fit, or the oldest of several (find_fitting_half()). The two
+ * Exactly one known direction has to fit, or be chosen among several (find_fitting_half()). The two
  * tokens also have to differ by what CLC has shown for other connections of the group. If CLC has
  * shown nothing, the tokens have to be equal, or the same direction has to fit several messages
  * (fits_often()). */
@@ -315,11 +387,12 @@ find_other_direction(smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smc
         found = find_read_half(lgr, conn, receiver, cdc);
     if (!found)
         found = find_half_by_token(lgr, conn, receiver, cdc);
-    if (!found || differs_as_announced(lgr, found, receiver, cdc)) {
-        lgr->joined_as_expected += found != NULL;
+    if (found && differs_as_announced(lgr, found, receiver, cdc)) {
+        lgr->joined_as_expected++;
+        lgr->last_expected_frame = found->side[receiver].first_cdc_frame;
         return found;
     }
-    return conn && fits_often(conn, found, cdc) ? found : NULL;
+    return found && conn && fits_often(conn, found, cdc) ? found : NULL;
 }
 
 /* Adds the connection, of which only one direction is known, to the list `one_direction_conns` of

@@ -370,12 +370,12 @@ struct smcr_lgr {
                                       tokens */
     uint32_t token_difference; /* token of side 1 minus token of side 0, modulo 2^32; see
                                   `knows_token_difference` */
-    uint32_t joined_as_expected; /* how many times cursors or tokens have shown the other direction
-                                    of a connection, and the two tokens had the expected
-                                    difference */
-    bool token_unmatched; /* a message with sequence number 1, whose sender has read data, had a
-                             token that is not the expected one for any other direction of the
-                             group */
+    uint32_t joined_as_expected; /* number of connections whose two directions were joined, since
+                                    cursors and tokens are the expected ones */
+    uint32_t last_expected_frame; /* first frame of the older direction of the last connection in
+                                     `joined_as_expected`; 0: none */
+    bool token_unmatched; /* the first message of a direction came whose token is not the expected
+                             one for any other direction of the group */
 
     /* ---- what both sides have agreed on ---- */
     bool immediate;       /* WRITEs have immediate data whose meaning is not known. They may be in

@@ -50,6 +50,25 @@ typedef struct {
                                  whose TCP ports are known */
 } pairing_t;
 
+/* Whether the capture has the first CDC message of one direction at least, and misses packets of
+ * each direction whose first message it does not have. So the connection began in the capture. */
+static bool
+began_with_loss(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool has_first = false;
+
+    for (int side = 0; side < 2; side++) {
+        const smcr_collect_direction_t *direction = &counted->counts->direction[side];
+        uint32_t frame = conn->side[side].first_cdc_frame;
+        bool is_first = direction->figures.cdc && direction->first_cdc_seq == 1;
+        if (frame && !is_first && !smcr_evidence_side_lacks_between(conn->lgr, side, 0, frame))
+            return false;
+        has_first |= is_first;
+    }
+    return has_first;
+}
+
 /* Whether the connection is known from RoCE alone, and began in the capture. Returns false if TCP
  * and RoCE have times of two clocks, or if the capture is in disorder: then the order of packets
  * does not show which halves belong together. */
@@ -62,7 +81,7 @@ is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
         return false;
     smcr_collect_conn_open(collection, counted);
     bool has_order = !conn->lgr->clocks_differ && !smcr_lgr_is_in_disorder(conn->lgr);
-    return smcr_collect_conn_has_first_data(counted) && has_order;
+    return has_order && (smcr_collect_conn_has_first_data(counted) || began_with_loss(counted));
 }
 
 /* Whether the connection is known from TCP and CLC alone, and agreed on SMC-R as far as the capture
