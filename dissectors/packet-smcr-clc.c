@@ -74,9 +74,10 @@ dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_
 
     if (smcr_tcp_is_damaged(pinfo, carried))
         return dissect_damaged(tvb, pinfo, tree, conn, data);
+    tvbuff_t *segment = smcr_tcp_clc_of_mirror(tvb, pinfo, data);
     if (!pinfo->fd->visited)
-        conn = smcr_tcp_clc_learn(tvb, pinfo, conn, data);
-    int offset = smcr_tcp_clc_show(tvb, pinfo, tree, conn);
+        conn = smcr_tcp_clc_learn(segment, pinfo, conn, data);
+    int offset = smcr_tcp_clc_show(segment, pinfo, tree, conn);
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
         return (int)tvb_captured_length(tvb);
     smcr_tcp_tap_fallback(tvb, offset, pinfo, conn, data);

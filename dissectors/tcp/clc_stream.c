@@ -190,6 +190,36 @@ smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn)
     return end && pinfo->num > end;
 }
 
+/* ---- segments that a mirror port has truncated ---- */
+
+/* Returns the number of bytes that the payload of the frame's TCP segment had on the wire, as the
+ * lengths in the headers of IP and TCP show; 0: not known. */
+static unsigned
+length_on_wire(packet_info *pinfo)
+{
+    struct tcpheader header;
+
+    return smcr_host_tcp_segment(pinfo, &header) && header.th_have_seglen ? header.th_seglen : 0;
+}
+
+/* A mirror port may truncate packets, so that no length of the capture file shows it. Wireshark's
+ * TCP then takes the rest of the segment for missing, and would wait for it. */
+tvbuff_t *
+smcr_tcp_clc_of_mirror(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp)
+{
+    unsigned length = tvb_reported_length(tvb);
+    bool is_segment = tcp && !tcp->is_reassembled && tcp->nxtseq - tcp->seq == length;
+    bool has_all = tvb_captured_length(tvb) == length;
+
+    if (!is_segment || !has_all || !smcr_tcp_clc_begins(tvb, 0, pinfo))
+        return tvb;
+    unsigned on_wire = length_on_wire(pinfo);
+    if (on_wire <= length)
+        return tvb;
+    pinfo->can_desegment = 0;
+    return tvb_new_subset_length_caplen(tvb, 0, (int)length, (int)on_wire);
+}
+
 /* ---- first pass ---- */
 
 /* The state while a segment is learned. "Segment" also means several segments whose payloads

@@ -53,9 +53,14 @@ void smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree);
  * can deliver the other bytes with a later segment. */
 bool smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo);
 
-/* Whether the CLC header at the beginning of `tvb` has a known type and a possible length, or the
- * message has a trailer at a possible length. Type or length count as right if they were not
- * captured. */
+/* Returns `tvb`, the payload of a TCP segment, with the length that it had on the wire, if it
+ * begins with a CLC message and a mirror port has truncated it: then Wireshark's TCP is not asked
+ * for more of it, as for a segment that is truncated by snaplen. Returns `tvb` itself in all other
+ * cases. `tcp`: sequence numbers of the segment, from TCP's dissector; NULL: not known. */
+tvbuff_t *smcr_tcp_clc_of_mirror(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp);
+
+/* Whether the CLC header at the beginning of `tvb` has a known type and a possible length. Type or
+ * length count as right if they were not captured. */
 bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
 
 /* Whether CLC of this direction has ended in an earlier frame, so that this frame has no CLC.

@@ -237,7 +237,14 @@ def jittered(frames):
 # capture, how it is altered, number of connections, words of the page, words that are false
 AS_USERS_SEND_THEM = [
     ("6.1-v2-d-bulk-slow-reader", middle, 1, ["of 10.0.0.2 reads slowly"], []),
-    ("6.1-v2-d-bulk-slow-reader", sliced, 2, ["of server 10.0.0.2 reads slowly"], ["broken"]),
+    (
+        "6.1-v2-d-bulk-slow-reader",
+        sliced,
+        1,
+        ["of server 10.0.0.2 reads slowly", "1.0 MiB", "close: 1 normal"],
+        ["broken", "probably", "?"],
+    ),
+    ("6.1-v2-q-forty-conns", sliced, 40, ["close: 40 normal"], ["probably"]),
     ("6.1-v2-q-forty-conns", jittered, 40, ["all arrived"], ["not captured"]),
     ("6.1-v1-b-first-contact-ipv6", without_times, 1, ["No fault"], ["broken"]),
     (
