@@ -395,6 +395,37 @@ find_other_direction(smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smc
     return found && conn && fits_often(conn, found, cdc) ? found : NULL;
 }
 
+/* Whether CLC has announced one token of the connection, and the message may have the other one:
+ * that of `receiver`. The tokens differ as CLC has shown for other connections of the group, and
+ * the message reports no more data as read than the receiver is known to have announced. If no
+ * message of the receiver is captured, any data may be reported. */
+static bool
+may_have_missing_token(const smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *writer = &conn->side[receiver];
+    bool lacks_token = conn->clc_types_received && !writer->has_token;
+
+    if (!lacks_token || !conn->side[!receiver].has_token)
+        return false;
+    return differs_as_announced(conn->lgr, conn, receiver, cdc) &&
+           (!writer->first_cdc_frame || follows(cdc->cons, writer->prod));
+}
+
+/* Finds the open connection of which one CLC message is missing, Accept or Confirm, and whose other
+ * CLC message shows that the token of the CDC message belongs to the connection; NULL: none. CLC of
+ * other connections of the group has shown how tokens differ. `receiver`: side that receives the
+ * message. */
+static smcr_conn_t *
+find_announced_conn(smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
+{
+    bool has_difference = lgr->knows_token_difference && !lgr->token_difference_changes;
+    smcr_conn_t *conn = has_difference ? smcr_conn_first_open(&lgr->newest_open_conn) : NULL;
+
+    while (conn && !may_have_missing_token(conn, receiver, cdc))
+        conn = smcr_conn_first_open(&conn->older_open);
+    return conn;
+}
+
 /* Adds the connection, of which only one direction is known, to the list `one_direction_conns` of
  * its group. */
 static void
@@ -442,7 +473,7 @@ add_midstream_event(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
  *
  * 1. A host has reported a socket to which the message belongs: the result is the connection of
  *    this socket, or a new one that gets addresses and ports of the socket.
- * 2. The cursors show that the message belongs to the other direction of a known connection.
+ * 2. The cursors or CLC show that the message belongs to the other direction of a known connection.
  * 3. Otherwise the connection is new. */
 static smcr_conn_t *
 find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
@@ -453,6 +484,9 @@ find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_socket_t *socket = smcr_state_report_socket(arrival, cdc, &side);
     smcr_conn_t *conn = socket ? smcr_state_report_conn(arrival, socket)
                                : find_other_direction(lgr, NULL, receiver, cdc);
+
+    if (!conn)
+        conn = find_announced_conn(lgr, receiver, cdc);
 
     if (conn) {
         if (!socket)
