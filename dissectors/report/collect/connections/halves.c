@@ -30,6 +30,8 @@ typedef struct half {
     smcr_when_t agreed; /* half of TCP: last CLC message; half of RoCE: first packet */
     smcr_when_t close;  /* first FIN or RST; half of RoCE: first CDC message that ends the
                            connection; frame 0: none is captured */
+    smcr_when_t closes[2]; /* first close of each end: half of TCP: first FIN, by role; half of RoCE:
+                              first CDC message that ends the connection, by side; frame 0: none */
     smcr_when_t end;    /* last FIN or RST, frame 0: none is captured; half of RoCE: last packet */
     struct half *partner; /* the other half; NULL: none yet */
 } half_t;
@@ -108,6 +110,7 @@ roce_half_of(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
     return (half_t){.counted = counted,
                     .agreed = counted->first,
                     .close = smcr_figure_when_earlier(of[0].ended.first, of[1].ended.first),
+                    .closes = {of[0].ended.first, of[1].ended.first},
                     .end = counted->last};
 }
 
@@ -119,7 +122,7 @@ tcp_half_of(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
     const smcr_collect_tcp_facts_t *tcp =
         smcr_collect_tcp_flows_facts(collection, counted->conn->tcp_stream);
     const smcr_when_t ends[] = {tcp->reset, tcp->fin[0], tcp->fin[1]};
-    half_t half = {.counted = counted, .tcp = tcp};
+    half_t half = {.counted = counted, .tcp = tcp, .closes = {tcp->fin[0], tcp->fin[1]}};
 
     for (unsigned type = SMCR_CLC_PROPOSAL; type <= SMCR_CLC_CONFIRM; type++)
         if (counted->clc[type].frame > half.agreed.frame)
@@ -204,6 +207,35 @@ can_name_client(const smcr_conn_t *roce, const smcr_conn_t *tcp)
            has_client_at(roce->lgr, tcp, 1);
 }
 
+/* Returns the side of the RoCE half that is the client. */
+static unsigned
+side_of_client(const smcr_conn_t *roce, const smcr_conn_t *tcp)
+{
+    if (smcr_evidence_knows_server(roce->lgr))
+        return !roce->lgr->server;
+    return has_client_at(roce->lgr, tcp, 1);
+}
+
+/* Returns how far the closes of the halves lie apart, nanoseconds. Each end closes TCP and SMC-R
+ * together. The nearer one of the two ends counts, since the first close of the other may be
+ * missing. If no end has both closes in the capture: distance_of_ends(). */
+static uint64_t
+distance_of_closes(const half_t *roce, const half_t *tcp)
+{
+    unsigned client = side_of_client(roce->counted->conn, tcp->counted->conn);
+    uint64_t nearest = UINT64_MAX;
+    bool has_both = false;
+
+    for (unsigned role = 0; role < 2; role++) {
+        smcr_when_t close = roce->closes[role ? !client : client];
+        if (!close.frame || !tcp->closes[role].frame)
+            continue;
+        nearest = MIN(nearest, distance(close, tcp->closes[role]));
+        has_both = true;
+    }
+    return has_both ? nearest : distance_of_ends(roce, tcp);
+}
+
 /* Whether CLC names the link group of the half that is known from RoCE, and the halves do not
  * contradict each other; or CLC is truncated before it names a group, and there is only one. */
 static bool
@@ -283,7 +315,7 @@ find_candidates(const pairing_t *pairing, half_t *half)
         const half_t *roce = half->tcp ? other : half, *tcp = half->tcp ? half : other;
 
         if (!other->partner && may_be_one(pairing, roce, tcp))
-            add_candidate(&found, other, distance_of_ends(roce, tcp));
+            add_candidate(&found, other, distance_of_closes(roce, tcp));
     }
     return found;
 }
