@@ -11,7 +11,7 @@ import sys
 
 import pcapng
 import pytest
-from bed import TOP, captures
+from bed import STORIES, TOP, captures
 
 sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth.capture import Capture  # noqa: E402
@@ -227,6 +227,12 @@ def sliced(frames):
     return [pcapng.with_data(frame, pcapng.data(frame)[:128]) for frame in frames]
 
 
+def lossy(frames):
+    """Truncated, and 3 % of the frames are missing."""
+    chance = random.Random(2)
+    return [pcapng.cut(frame, 110) for frame in frames if chance.random() >= 0.03]
+
+
 def jittered(frames):
     """Each packet comes up to a millisecond late, as from an interface with several queues."""
     chance = random.Random(9)
@@ -245,6 +251,7 @@ AS_USERS_SEND_THEM = [
         ["broken", "probably", "?"],
     ),
     ("6.1-v2-q-forty-conns", sliced, 40, ["close: 40 normal"], ["probably"]),
+    ("s13c-qp-limit.pcapng", lossy, 59, ["51 SMC-Rv2"], []),
     ("6.1-v2-q-forty-conns", jittered, 40, ["all arrived"], ["not captured"]),
     ("6.1-v1-b-first-contact-ipv6", without_times, 1, ["No fault"], ["broken"]),
     (
@@ -262,7 +269,7 @@ def test_captures_as_users_send_them(tshark, scratch):
     users alter them."""
     path = scratch / "altered.pcapng"
     for name, alter, count, words, false in AS_USERS_SEND_THEM:
-        head, frames = pcapng.read(captures()[name])
+        head, frames = pcapng.read(captures("real", STORIES)[name])
         pcapng.write(path, head, alter(frames))
         path.chmod(0o644)
         seen = json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))

@@ -95,13 +95,15 @@ differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receive
 
 /* Whether all connections of the group have tokens whose difference is the expected one, as far as
  * the capture shows. The difference has to be proven: by CLC, or by JOINED_ENOUGH connections whose
- * cursors alone have shown which directions belong together. */
+ * cursors alone have shown which directions belong together. After an unmatched token, CLC proves
+ * nothing. */
 static bool
 has_steady_difference(const smcr_lgr_t *lgr)
 {
-    bool is_shown = lgr->knows_token_difference || lgr->joined_as_expected >= JOINED_ENOUGH;
+    bool is_announced = lgr->knows_token_difference && !lgr->token_unmatched;
+    bool is_shown = is_announced || lgr->joined_as_expected >= JOINED_ENOUGH;
 
-    return is_shown && !lgr->token_unmatched && !lgr->one_direction_conns_forgotten;
+    return is_shown && !lgr->one_direction_conns_forgotten;
 }
 
 /* The directions that fit a message. All zeros: none does. */
@@ -227,14 +229,17 @@ may_miss_read(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 
 /* If this is the first message of a sender, and the sender has read data, the other direction is
  * known, unless the capture misses it. If no known direction has the expected token, notes in
- * `token_unmatched` that tokens of the group have another difference. */
+ * `token_unmatched` that tokens of the group have another difference, until cursors show the
+ * expected one again. */
 static void
 note_unmatched(smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 {
     bool is_first = cdc->seq == 1 && cdc->cons.count != 0;
 
-    if (is_first && !has_expected_token(lgr, receiver, cdc))
-        lgr->token_unmatched |= !may_miss_read(lgr, receiver, cdc);
+    if (!is_first || has_expected_token(lgr, receiver, cdc) || may_miss_read(lgr, receiver, cdc))
+        return;
+    lgr->token_unmatched = true;
+    lgr->joined_as_expected = 0;
 }
 
 /* Counts that `half` fits the cursors of a message of `conn`, if its consumer cursor is another one

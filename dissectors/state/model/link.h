@@ -371,7 +371,8 @@ struct smcr_lgr {
     uint32_t token_difference; /* token of side 1 minus token of side 0, modulo 2^32; see
                                   `knows_token_difference` */
     uint32_t joined_as_expected; /* number of connections whose two directions were joined, since
-                                    cursors and tokens are the expected ones */
+                                    cursors and tokens are the expected ones; counted
+                                    anew after an unmatched token (`token_unmatched`) */
     uint32_t last_expected_frame; /* first frame of the older direction of the last connection in
                                      `joined_as_expected`; 0: none */
     bool token_unmatched; /* the first message of a direction came whose token is not the expected

@@ -30,8 +30,9 @@ typedef struct half {
     smcr_when_t agreed; /* half of TCP: last CLC message; half of RoCE: first packet */
     smcr_when_t close;  /* first FIN or RST; half of RoCE: first CDC message that ends the
                            connection; frame 0: none is captured */
-    smcr_when_t closes[2]; /* first close of each end: half of TCP: first FIN, by role; half of RoCE:
-                              first CDC message that ends the connection, by side; frame 0: none */
+    smcr_when_t closes[2]; /* first close of each end; half of TCP: first FIN, by role; half of
+                              RoCE: first CDC message that ends the connection, by side; frame 0:
+                              none */
     smcr_when_t end;    /* last FIN or RST, frame 0: none is captured; half of RoCE: last packet */
     struct half *partner; /* the other half; NULL: none yet */
 } half_t;
