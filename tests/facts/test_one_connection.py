@@ -233,6 +233,11 @@ def lossy(frames):
     return [pcapng.cut(frame, 110) for frame in frames if chance.random() >= 0.03]
 
 
+def of_client_on_one_link(frames):
+    """What the client's host sends over TCP, and on link 1, by its IPv4 addresses."""
+    return [frame for frame in frames if pcapng.data(frame)[26:30] == bytes([10, 0, 0, 1])]
+
+
 def jittered(frames):
     """Each packet comes up to a millisecond late, as from an interface with several queues."""
     chance = random.Random(9)
@@ -251,6 +256,13 @@ AS_USERS_SEND_THEM = [
         ["broken", "probably", "?"],
     ),
     ("6.1-v2-q-forty-conns", sliced, 40, ["close: 40 normal"], ["probably"]),
+    (
+        "s27-acl-failover.pcapng",
+        of_client_on_one_link,
+        2,
+        ["10.0.0.1:43914 → 10.0.0.2:6379: capture the RoCE port, too"],
+        ["port of client"],
+    ),
     ("s13c-qp-limit.pcapng", lossy, 59, ["51 SMC-Rv2"], []),
     ("6.1-v2-q-forty-conns", jittered, 40, ["all arrived"], ["not captured"]),
     ("6.1-v1-b-first-contact-ipv6", without_times, 1, ["No fault"], ["broken"]),

@@ -332,7 +332,8 @@ find_one_sided(smcr_finder_t *finder)
                     first->src, first->dst);
 }
 
-/* Returns the first link of the connection `stream` whose devices are known; NULL: there is none.
+/* Returns the first link of the connection `stream` whose devices are known; NULL: there is none,
+ * or the capture has packets of this link, so that those of the connection pass other ports.
  * `stream`: number of the connection (smcr.stream). */
 static const smcr_entry_link_t *
 link_of_stream(const smcr_finder_t *finder, uint64_t stream)
@@ -347,7 +348,7 @@ link_of_stream(const smcr_finder_t *finder, uint64_t stream)
             continue;
         SMCR_FIGURE_EACH(link, link, group->links)
             if (link->client.gid && link->server.gid)
-                return link;
+                return link->flows.length ? NULL : link;
     }
     return NULL;
 }
