@@ -238,6 +238,28 @@ def of_client_on_one_link(frames):
     return [frame for frame in frames if pcapng.data(frame)[26:30] == bytes([10, 0, 0, 1])]
 
 
+def port_early(frames):
+    """The second port of the client is captured with a clock that is a second slow."""
+    port, second = bytes.fromhex("525400aa0101"), 10**6
+    moved = [
+        pcapng.at_time(each, pcapng.time(each) - second * (pcapng.data(each)[6:12] == port))
+        for each in frames
+    ]
+    return sorted(moved, key=pcapng.time)
+
+
+def client_early(frames):
+    """The RoCE packets of the client are captured with a clock that is 50 ms slow, so that some of
+    them come before CLC."""
+    udp, late = 17, 50_000
+    client = [each for each in frames if pcapng.data(each)[9] == 0xAA]
+    early = {each.number for each in client if pcapng.data(each)[23] == udp}
+    moved = [
+        pcapng.at_time(each, pcapng.time(each) - late * (each.number in early)) for each in frames
+    ]
+    return sorted(moved, key=pcapng.time)
+
+
 def jittered(frames):
     """Each packet comes up to a millisecond late, as from an interface with several queues."""
     chance = random.Random(9)
@@ -263,6 +285,8 @@ AS_USERS_SEND_THEM = [
         ["10.0.0.1:43914 → 10.0.0.2:6379: capture the RoCE port, too"],
         ["port of client"],
     ),
+    ("6.1-v2-c-three-conns", client_early, 3, ["Links: 1 active, 1 in"], ["probably"]),
+    ("6.1-v1-h4-two-links-rkeys", port_early, 4, ["Links: 2 active"], ["probably", "2 active, 1"]),
     ("s13c-qp-limit.pcapng", lossy, 59, ["51 SMC-Rv2"], []),
     ("6.1-v2-q-forty-conns", jittered, 40, ["all arrived"], ["not captured"]),
     ("6.1-v1-b-first-contact-ipv6", without_times, 1, ["No fault"], ["broken"]),

@@ -337,6 +337,45 @@ announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
     return link;
 }
 
+/* Joins the new link with the link of `before`, a queue pair that had packets before ADD LINK has
+ * announced it, if the first of these packets has the initial PSN of the link: then clocks differ.
+ * `qp`: the same queue pair on the new link. `psn`: initial PSN of the flow to it. `before`: NULL
+ * changes nothing. */
+static void
+join_early(const smcr_exchange_message_t *message, smcr_qp_t *qp, smcr_qp_t *before, uint32_t psn)
+{
+    if (!before || before == qp || !before->traffic.flow.packet_count)
+        return;
+    if ((before->traffic.flow.first & SMCR_PSN_MASK) != psn)
+        return;
+    smcr_lgr_prove_clocks(message->lgr);
+    smcr_join_replaced(message->arrival->state, qp, before);
+    smcr_state_early_tell(message->arrival, message->lgr);
+}
+
+/* Joins the new link with the link of packets that came before ADD LINK, of either direction, when
+ * the response has come: then both initial PSNs are known. `before`: queue pair with the key of
+ * `qp`, the sender's on the new link, that was known before the message; NULL: none. `psn`: the
+ * initial PSN in the message. */
+static void
+join_early_link(const smcr_exchange_message_t *message, smcr_qp_t *qp, smcr_qp_t *before,
+                uint32_t psn)
+{
+    smcr_link_t *link = qp->link;
+
+    if (!message->response) {
+        link->shown_before = before;
+        return;
+    }
+    smcr_qp_t *other = link->shown_before, *peer = other ? smcr_qp_peer(other) : NULL;
+    if (peer && smcr_qp_has_key(peer, qp->key.gid, qp->key.qpn))
+        before = peer; /* the request has taken the number from it */
+    if (qp->traffic.flow.first_announced)
+        join_early(message, qp, before, (uint32_t)(qp->traffic.flow.first & SMCR_PSN_MASK));
+    join_early(message, smcr_qp_peer(qp), other, psn);
+    link->shown_before = NULL;
+}
+
 /* Takes in what ADD LINK announces for its sender's end of the new link: queue pair, MTU, first
  * PSN, and in version 2 the RTokens. If the message wrongly names the queue pair by which it is
  * sent, this queue pair keeps its link. */
@@ -346,9 +385,12 @@ take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
 {
     smcr_qp_t *qp = &link->qp[message->from->side];
     smcr_ib_qp_key_t key = smcr_qp_key(add->gid, add->qpn);
+    smcr_qp_t *before = smcr_qp_find(message->arrival->state, &key);
 
-    if (smcr_qp_find(message->arrival->state, &key) != message->from)
+    if (before != message->from) {
         smcr_qp_set(message->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
+        join_early_link(message, qp, before, add->psn);
+    }
     qp->mtu = smcr_wire_bits(add->mtu, SMCR_MASK_MTU);
     qp->mtu_repeated = false;
     smcr_state_credits_begin(qp, add->credits);

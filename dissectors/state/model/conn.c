@@ -455,6 +455,13 @@ typedef struct {
     smcr_qp_t *now;          /* object of the same queue pair in the link that stays */
 } moved_t;
 
+/* Whether side 0 of the link that is given up is side 1 of the link that stays. */
+static bool
+turns(const moved_t *moved)
+{
+    return moved->before->side != moved->now->side;
+}
+
 /* If the point is in the flow to the moved queue pair, it is in the flow to `moved->now` from now
  * on. */
 static void
@@ -464,17 +471,25 @@ move_point(smcr_point_t *point, const moved_t *moved)
         point->qp = moved->now;
 }
 
-/* Moves the connection to the link group of `moved->now`, in which side 0 of the connection is side
- * 1, and side 1 is side 0. */
+/* Makes side 0 of the connection side 1, and side 1 side 0. */
 static void
-move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
+turn_conn(smcr_conn_t *conn)
 {
     const smcr_conn_side_t first = conn->side[0];
 
-    forget_tokens(state, conn);
     conn->side[0] = conn->side[1];
     conn->side[1] = first;
     conn->sides_swapped = !conn->sides_swapped;
+}
+
+/* Moves the connection to the link group of `moved->now`, in which its sides may be the other ones
+ * (turns()). */
+static void
+move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
+{
+    forget_tokens(state, conn);
+    if (turns(moved))
+        turn_conn(conn);
     conn->lgr = NULL;
     smcr_conn_join(conn, moved->now->link->lgr);
     for (int i = 0; i < 2; i++) {
@@ -532,20 +547,21 @@ move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 }
 
 /* Adds to the group `now` what is known of the sides of `lgr`, as far as `now` does not know it.
- * Side 0 of `lgr` is side 1 of `now`. */
+ * `turned`: side 0 of `lgr` is side 1 of `now`. */
 static void
-move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
+move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now, bool turned)
 {
     if (now->server == SMCR_LGR_SIDE_UNKNOWN && lgr->server != SMCR_LGR_SIDE_UNKNOWN) {
-        now->server = !lgr->server;
+        now->server = turned ? !lgr->server : lgr->server;
         now->role_source_file = lgr->role_source_file;
     }
     for (int side = 0; side < 2; side++) {
+        int before = side ^ turned;
         if (!now->base_known[side])
-            now->base[side] = lgr->base[!side];
-        now->base_known[side] |= lgr->base_known[!side];
+            now->base[side] = lgr->base[before];
+        now->base_known[side] |= lgr->base_known[before];
         if (!now->netlink_reported[side])
-            now->netlink_reported[side] = lgr->netlink_reported[!side];
+            now->netlink_reported[side] = lgr->netlink_reported[before];
     }
 }
 
@@ -560,11 +576,12 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     now->token_difference_changes |= lgr->token_difference_changes;
     now->token_unmatched |= lgr->token_unmatched;
     if (lgr->knows_token_difference)
-        smcr_lgr_note_token_difference(now, -lgr->token_difference);
+        smcr_lgr_note_token_difference(now, turns(moved) ? -lgr->token_difference
+                                                         : lgr->token_difference);
     now->immediate |= lgr->immediate;
     now->immediate_agreed |= lgr->immediate_agreed;
     now->has_plain_messages |= lgr->has_plain_messages;
-    move_sides(lgr, now);
+    move_sides(lgr, now, turns(moved));
     lgr->newest_link = NULL;
 }
 
@@ -615,19 +632,39 @@ join_half_link(smcr_state_t *state, smcr_link_t *link, smcr_qp_t *to, smcr_qp_t 
     move_lgr(state, lgr, &(moved_t){from, to});
 }
 
-/* The queue pair `from` stays as it is, but nothing finds it any more: `now` has its key. */
+/* Whether nothing but `from` and perhaps the number of its peer is known of its link and its link
+ * group, and the link may be that of `now`. */
+static bool
+is_alone(smcr_qp_t *from, smcr_qp_t *now)
+{
+    const smcr_qp_t *peer = smcr_qp_peer(from), *other = smcr_qp_peer(now);
+    const smcr_lgr_t *lgr = from->link->lgr;
+
+    if (is_half_known(from))
+        return true;
+    if (lgr->first_contact_captured || lgr->link_count != 1 || peer->traffic.flow.packet_count)
+        return false;
+    return peer->number_known && other->number_known &&
+           smcr_qp_has_key(peer, other->key.gid, other->key.qpn);
+}
+
+/* The queue pair `from` stays as it is, but nothing finds it any more: `now` has its key, and goes
+ * on with its flows. */
 void
 smcr_join_replaced(smcr_state_t *state, smcr_qp_t *now, smcr_qp_t *from)
 {
     smcr_link_t *before = from->link;
     smcr_lgr_t *lgr = before->lgr;
 
-    if (before->merged_into || lgr == now->link->lgr || !is_half_known(from))
+    if (before->merged_into || lgr == now->link->lgr || !is_alone(from, now))
         return;
+    if (!now->traffic.flow.packet_count)
+        now->traffic = from->traffic;
     now->link->packet_count += before->packet_count;
     now->link->added_frame = MIN(now->link->added_frame, before->added_frame);
     wmem_list_remove(state->half_known_links, before);
     before->merged_into = now->link;
+    before->merged_unturned = now->side == from->side;
     move_lgr(state, lgr, &(moved_t){from, now});
 }
 

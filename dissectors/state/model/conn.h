@@ -530,9 +530,9 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 /* ---- joining two objects that describe the same connection, or the same link. Records that point
  * to the removed object are corrected by smcr_record_complete() ---- */
 
-/* Joins the link of `from`, of which only this queue pair is known, into the link of `now`, which
- * is the same queue pair: CLC has announced it after the first packets. Nothing changes if more of
- * the link, or of its group, is known. */
+/* Joins the link of `from`, the only queue pair of the link that has had packets, into the link of
+ * `now`, which is the same queue pair: CLC or ADD LINK has announced it after the first packets.
+ * Nothing changes if more of the link, or of its group, is known. */
 void smcr_join_replaced(smcr_state_t *state, smcr_qp_t *now, smcr_qp_t *from);
 
 /* Finds the link that ADD LINK offers in the group `lgr`, if Accepts of later contacts have named

@@ -191,8 +191,13 @@ struct smcr_link {
     struct smcr_rules_links_link *rules; /* what state/rules/ keeps of the link; NULL: nothing */
     smcr_link_t *older_in_group; /* link of the group that came before this one; NULL: none */
     smcr_link_t *merged_into; /* link object into which this object was joined, since both are the
-                                 same link (conn.c). Side 0 of this object is side 1 of the other
-                                 object. NULL: this object was not joined */
+                                 same link (smcr_join_links()). Side 0 of this object is side 1 of
+                                 the other object, unless `merged_unturned`. NULL: this object was
+                                 not joined */
+    smcr_qp_t *shown_before; /* queue pair that was known by the GID and number in the ADD LINK
+                                request before this request: the response shows whether it is the
+                                sender's queue pair on this link. NULL: none */
+    bool merged_unturned;   /* the sides of this object and of `merged_into` are the same */
 };
 
 /* A point in the flow to a queue pair: the PSN of a packet. Knowledge from the time of this packet
@@ -544,8 +549,16 @@ smcr_lgr_release(const smcr_lgr_t *lgr)
     return lgr && lgr->has_release ? lgr->release : -1;
 }
 
+/* Whether side 0 of the link object is side 1 of the object into which it was joined. False if it
+ * was not joined. NULL gives false. */
+static inline bool
+smcr_link_is_turned(const smcr_link_t *link)
+{
+    return link && link->merged_into && !link->merged_unturned;
+}
+
 /* Returns the link object into which `link` was joined; `link` itself if it was not joined. Side 0
- * of a joined `link` is side 1 of the result. */
+ * of a joined `link` may be side 1 of the result (smcr_link_is_turned()). */
 static inline const smcr_link_t *
 smcr_link_merged(const smcr_link_t *link)
 {

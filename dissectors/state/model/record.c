@@ -435,8 +435,8 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
     take_acknowledged(state, record);
     take_late_place(record);
     if (record->link && record->link->merged_into) {
+        record->sender ^= smcr_link_is_turned(record->link);
         record->link = record->link->merged_into;
-        record->sender = !record->sender;
     }
     if (record->cdc_analysis && record->cdc_analysis->is_deferred)
         record->cdc_analysis = NULL;
@@ -453,8 +453,7 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 static bool
 position_before_end(const smcr_place_t *place, const smcr_place_late_t *late, uint64_t *position)
 {
-    bool flips = late->link && late->link->merged_into;
-    int reader = flips ? late->sender : !late->sender;
+    int reader = smcr_link_is_turned(late->link) ? late->sender : !late->sender;
     const smcr_stream_t *stream = &smcr_conn_merged(late->conn)->side[reader].in;
     uint32_t before = late->bytes_to_end - smcr_place_rare(place)->offset_in_request;
 
