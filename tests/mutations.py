@@ -891,8 +891,8 @@ EVERY = [
                 "test_frames_look_the_same_in_any_order[clc-split-segments]"
             ),
             "    if (!pinfo->fd->visited)\n"
-            "        conn = smcr_tcp_clc_learn(tvb, pinfo, conn, data);",
-            "    conn = smcr_tcp_clc_learn(tvb, pinfo, conn, data);",
+            "        conn = smcr_tcp_clc_learn(segment, pinfo, conn, data);",
+            "    conn = smcr_tcp_clc_learn(segment, pinfo, conn, data);",
         ),
         (
             PASSES,
