@@ -171,6 +171,15 @@ dead_peer(scene_t *scene)
     connection(scene)->close = SMCR_FIGURE_CLOSE_RESET;
 }
 
+/* The reset comes before the silence, and is that of a connection of no link group: it says nothing
+ * of the silent host. */
+static void
+dead_peer_after_other_reset(scene_t *scene)
+{
+    dead_peer(scene);
+    notice(scene, "tcp.flags.reset == 1", 0, 3);
+}
+
 /* Returns the silence of the scene dead_peer(). */
 static smcr_entry_flow_silence_t *
 silence_of_dead_peer(scene_t *scene)
@@ -866,6 +875,8 @@ static const scene_case_t cases[] = {
     {.name = "left link, with the number of an older one", .play = left_link_of_old_number,
      .found = "note failover 1"},
     {.name = "dead peer, then a reset", .play = dead_peer,
+     .found = "warn dead_peer 1, warn reset 1"},
+    {.name = "reset of another host, then a dead peer", .play = dead_peer_after_other_reset,
      .found = "warn dead_peer 1, warn reset 1"},
     {.name = "peer that is heard again", .play = peer_heard_again,
      .found = "warn reset 1, warn no_answer 1"},

@@ -643,6 +643,22 @@ ended_connection(const smcr_finder_t *finder, const silent_host_t *host)
     return false;
 }
 
+/* Whether TCP connections were reset before the first retransmission of the silence, among them one
+ * of the host's link group: a reset of another host says nothing of this one. */
+static bool
+was_reset_before(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    const smcr_entry_link_group_t *group = smcr_finding_flow_owner(finder, host->flow).group;
+    uint32_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first.frame;
+
+    if (!reset || reset >= host->silence->first_repeated_frame.frame)
+        return false;
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        if (group && conn->link_group == group->index && conn->close == SMCR_FIGURE_CLOSE_RESET)
+            return true;
+    return false;
+}
+
 /* Returns the rank of the finding: SMCR_FINDING_BY_PAST_SILENCE for a silence that is over and has
  * cost only time. 0: the rank of the finding's kind. `after_reset`: TCP connections had
  * been reset before. */
@@ -667,8 +683,7 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
         {SMCR_FIGURE_FOUND_NO_ANSWER, SMCR_FIGURE_FOUND_NO_ANSWER_AFTER},
         {SMCR_FIGURE_FOUND_DEAD_PEER, SMCR_FIGURE_FOUND_DEAD_AFTER}};
     const smcr_entry_flow_silence_t *silence = host->silence;
-    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
-    bool after_reset = reset.frame && reset.frame < silence->first_repeated_frame.frame;
+    bool after_reset = was_reset_before(finder, host);
     const char *filter = wmem_strdup_printf(
         finder->scope, "frame.number == %" PRIu32 " || smcr.retransmission",
         silence->begin_frame.frame);
