@@ -53,7 +53,8 @@ CREATE TABLE smcr_lines
         Nullable(DateTime64(9, 'UTC')))), `end` Tuple(`by` Nullable(String), `time` Nullable(DateTime64(9, 'UTC')),
         `is_reported` Nullable(Bool), `idle_time` Nullable(DateTime64(9, 'UTC')), `other_time` Nullable(DateTime64(9,
         'UTC')), `other_after_time` Nullable(DateTime64(9, 'UTC')), `other_by_time` Nullable(DateTime64(9, 'UTC')),
-        `written_after` Nullable(Bool), `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9, 'UTC')),
+        `written_after` Nullable(Bool), `late_write_after_time` Nullable(DateTime64(9, 'UTC')), `late_write_by_time`
+        Nullable(DateTime64(9, 'UTC')), `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9, 'UTC')),
         `not_known` Array(String)), `to_server` Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes`
         Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes`
         Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64), `time`

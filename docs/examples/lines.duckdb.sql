@@ -41,7 +41,8 @@ CREATE OR REPLACE MACRO conn_end_filled(it) AS CASE WHEN it IS NOT NULL THEN {'b
     'is_reported': coalesce(it."is_reported", false), 'idle_time': it."idle_time", 'other_time': it."other_time",
     'other_after_time': it."other_after_time", 'other_by_time': it."other_by_time", 'written_after': CASE WHEN it."by"
     IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'written_after') THEN coalesce(it."written_after",
-    false) ELSE it."written_after" END, 'aborted_by': it."aborted_by", 'aborted_time': it."aborted_time"} END;
+    false) ELSE it."written_after" END, 'late_write_after_time': it."late_write_after_time", 'late_write_by_time':
+    it."late_write_by_time", 'aborted_by': it."aborted_by", 'aborted_time': it."aborted_time"} END;
 CREATE OR REPLACE MACRO tcp_direction_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets': coalesce(it."packets",
     0), 'segments': coalesce(it."segments", 0), 'data_segments': coalesce(it."data_segments", 0), 'ip_bytes':
     coalesce(it."ip_bytes", 0), 'acks': coalesce(it."acks", 0), 'acked_bytes': it."acked_bytes", 'sacked_bytes':
@@ -203,9 +204,24 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         STRUCT("writer" VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "request_time"
         DECIMAL(20, 9))[], "end" STRUCT("by" VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time"
         DECIMAL(20, 9), "other_time" DECIMAL(20, 9), "other_after_time" DECIMAL(20, 9), "other_by_time" DECIMAL(20,
-        9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]),
-        "to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets"
-        UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time"
+        9), "written_after" BOOLEAN, "late_write_after_time" DECIMAL(20, 9), "late_write_by_time" DECIMAL(20, 9),
+        "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]), "to_server" STRUCT("bytes"
+        UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes"
+        UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE,
+        "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE,
+        "reader_s" DOUBLE, "filling_s" DOUBLE, "needless_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s"
+        DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE),
+        "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
+        UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes"
+        UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time" DECIMAL(20, 9), "proven_time"
+        DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT, "not_known" VARCHAR[]), "to_client"
+        STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT,
+        "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time"
         STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
         "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE, "needless_s" DOUBLE,
         "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s"
@@ -218,21 +234,7 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
         DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
         DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
-        "not_known" VARCHAR[]), "to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc"
-        UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count"
-        UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE,
-        "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "filling_s" DOUBLE,
-        "needless_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE,
-        "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count"
-        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait"
-        STRUCT("kind" VARCHAR, "begin_time" DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT,
-        "unannounced_bytes" UBIGINT, "not_known" VARCHAR[]), "not_known" VARCHAR[])',
+        "not_known" VARCHAR[]), "not_known" VARCHAR[])',
     tcp: 'STRUCT("tcp_stream" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT,
         "first_time" DECIMAL(20, 9), "lasted_s" DOUBLE, "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up"
         STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT,

@@ -10,7 +10,8 @@ A figure is a member of a connection that is a number, a text or a boolean. It i
 neither null nor "unknown", and lost if the whole report knows it and the altered one does not.
 
 A part of `time` and its upper bound are one figure; so are `setup_s`, a step of `setup`, and their
-bounds in `setup`; and `end.other_frame` and its bounds.
+bounds in `setup`; `end.other_frame` and its bounds; and `end.written_after` and the bounds of a
+late WRITE.
 The whole report knows the figure where both bounds are equal. The altered one knows it if the
 bounds differ by no more than the gaps of the connection last: each gap is the time from the packet
 before missing frames to the packet after them, and a millisecond more. Bounds that exclude nothing
@@ -54,8 +55,12 @@ NO_FIGURES = {*MOST, *MOST.values(), "unknown_s"}  # members of `time` that are 
 STEPS = {f"setup.{step}s": step for step in truths.STEPS}  # {path: begin of its bounds}
 BOUNDS_OF_SETUP = {f"setup.{bound}" for bound in truths.OF_SETUP}  # no figures alone
 OTHER_END = ("end.other_frame", "end.other_time")  # have bounds, which are no figures alone
+LATE_WRITE = ("end.written_after",)
 BOUNDS_OF_END = {
-    f"end.other_{bound}_{what}" for bound in ("after", "by") for what in ("frame", "time")
+    f"end.{member}_{bound}_{what}"
+    for member in ("other", "late_write")
+    for bound in ("after", "by")
+    for what in ("frame", "time")
 }
 SLACK = 1000  # microseconds, for each gap
 LEAST = decimal.Decimal("1e-9")  # seconds: smaller differences do not count
@@ -135,12 +140,14 @@ def knows_setup(report, path, gaps):
     return truths.seconds(most) - truths.seconds(least) - LEAST <= gaps
 
 
-def knows_other_end(report, path, gaps):
-    """Whether the figure is the end of the other side, whose bounds exclude enough."""
-    end = report["end"]
-    if path not in OTHER_END or not end or None in (end["other_after_time"], end["other_by_time"]):
+def knows_end(report, path, gaps):
+    """Whether the figure is the end of the other side, or a late WRITE of it, whose bounds exclude
+    enough."""
+    end, member = report["end"], "late_write" if path in LATE_WRITE else "other"
+    bounds = [end and end[f"{member}_{bound}_time"] for bound in ("after", "by")]
+    if path not in (*OTHER_END, *LATE_WRITE) or None in bounds:
         return False
-    after, until = (decimal.Decimal(end[f"other_{bound}_time"]) for bound in ("after", "by"))
+    after, until = map(decimal.Decimal, bounds)
     return until - after - LEAST <= gaps
 
 
@@ -148,7 +155,7 @@ def losses_of(connection, report, gaps, link_gaps):
     """What the altered report does not know of the connection. gaps, link_gaps: how long those of
     the connection and those on its links last together, in seconds."""
     for path in sorted(connection.figures - figures_of(report)):
-        if not knows_setup(report, path, gaps) and not knows_other_end(report, path, gaps):
+        if not knows_setup(report, path, gaps) and not knows_end(report, path, gaps):
             yield Loss(path, NULL, True, NULL)
     bounds = bounds_of(report)
     for path in sorted(connection.parts):

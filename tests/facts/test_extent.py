@@ -230,6 +230,18 @@ def test_missing_end_of_the_other_side(tshark, scratch):
     assert (part["by"], part["frame"]) == (end["by"], end["frame"])
     assert part["other_frame"] is part["other_by_frame"] is None
     assert end["frame"] <= part["other_after_frame"] < gone
+    # a WRITE after the first close may be missing before an acknowledgement: capture, frames that
+    # are missing, the client's port; the last possible frame, if any
+    for name, gone, port, until in (
+        ("peer-later-mtu", (35, 37), 40002, 45),
+        ("peer-exit", (64,), 40002, None),
+    ):
+        path = as_pcapng(tshark.bed, tshark.bed.capture(name), name)
+        end = ends_of(tshark, altered(tshark, scratch, path, list))[port]
+        assert end["written_after"] is False and end["late_write_after_frame"] is None
+        part = ends_of(tshark, altered(tshark, scratch, path, without(*gone)))[port]
+        assert part["written_after"] is None and part["late_write_by_frame"] == until
+        assert part["late_write_after_frame"] == part["frame"]
 
 
 def roce_only(frames):

@@ -766,6 +766,33 @@ def of_other_end(one, other, numbers):
         )
 
 
+def late_writes(truth, connection):
+    """Frames of the whole capture with an RDMA WRITE, after the first close, of the other end."""
+    end, stream = connection["end"], str(connection["stream"])
+    direction = {"client": "1", "server": "0"}[end["by"]]
+    return [
+        frame
+        for frame, values in truth.frames.items()
+        if frame > end["frame"]
+        and values.get("smcr.write.len")
+        and (values.get(CONNECTION), values.get("smcr.dir")) == ({stream}, {direction})
+    ]
+
+
+def of_late_writes(truth, report, frames):
+    """Bounds of the WRITEs after the first close that may be missing."""
+    whole = by_ends(truth.report)
+    for ends, each in by_ends(report).items():
+        one, other = whole.get(ends, {}).get("end"), each["end"]
+        if not one or not other or not other["late_write_after_frame"]:
+            continue
+        bounds = [other[f"late_write_{bound}_frame"] for bound in ("after", "by")]
+        after, until = (bound and frames[bound - 1].number for bound in bounds)
+        for frame in late_writes(truth, whole[ends]):
+            is_within = after < frame and (not until or frame < until)
+            yield Statement(str(sorted(ends)), "end.late_write", frame, (after, until), is_within)
+
+
 def of_connection(before, after, later, unseen):
     yield from same(before, after, SAME["connection"])
     yield "client", ends_of(before), ends_of(after), ends_of(before) == ends_of(after)
@@ -1150,8 +1177,10 @@ def statements(tshark, truth, case, scratch):
         for each in of_frames(truth.frames, shown(rows, frames), but, truth.packets, truth.times)
         if each.where not in within or each.what not in OF_ORDER
     ]
+    late = of_late_writes(truth, report, frames) if "written_after" not in but else ()
     return [
         *found,
+        *late,
         *of_reports(
             truth.report,
             report,

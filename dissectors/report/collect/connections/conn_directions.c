@@ -528,8 +528,11 @@ doubt_writes(smcr_entry_conn_end_t *end, const smcr_collect_conn_stats_t *counte
                                                         side, end->frame);
     if (misses_last_write(counted, end, complete))
         end->idle_frame = (smcr_when_t){0, 0};
-    if (end->written_after == SMCR_FIGURE_NO && misses_late_write(counted, end, complete[other]))
+    if (end->written_after != SMCR_FIGURE_YES && misses_late_write(counted, end, complete[other])) {
         end->written_after = SMCR_FIGURE_MAYBE;
+        end->late_write_after_frame = end->frame;
+        end->late_write_by_frame = (smcr_when_t){0, 0};
+    }
 }
 
 /* Fills in which end closed or aborted the connection first, and the last WRITE before this close

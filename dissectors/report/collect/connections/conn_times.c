@@ -390,6 +390,37 @@ written_after(const certain_t *certain, int side, smcr_when_t ended)
     return may_miss_write ? SMCR_FIGURE_MAYBE : SMCR_FIGURE_NO;
 }
 
+/* Whether no packet of the connection is missing between the frames `from` and `to`. `from` 0: no
+ * frame; then false. */
+static bool
+misses_none(const certain_t *certain, uint32_t from, uint32_t to)
+{
+    return from && from < to && !smcr_evidence_conn_lacks_between(certain->conn, from, to);
+}
+
+/* Fills in bounds of a WRITE of `side` after the end of the connection, which may be missing:
+ * packets of the timeline. All packets of the connection that may be missing were sent between
+ * them. */
+static void
+add_late_write(smcr_entry_conn_end_t *entry, const certain_t *certain, int side)
+{
+    const smcr_timeline_writer_t *writer = &certain->times->timeline.writer[side];
+    const smcr_when_t packets[] = {writer->last_seen, writer->missing_since, writer->gap_noticed,
+                                   writer->last_acked, certain->times->of[side].ended.first};
+    smcr_when_t after = entry->frame, before = {0, 0};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(packets); i++) {
+        uint32_t frame = packets[i].frame;
+        bool is_first = !before.frame || frame < before.frame;
+        if (frame > after.frame && misses_none(certain, entry->frame.frame, frame))
+            after = packets[i];
+        if (is_first && frame > after.frame && misses_none(certain, frame, certain->last))
+            before = packets[i];
+    }
+    entry->late_write_after_frame = after;
+    entry->late_write_by_frame = before;
+}
+
 /* Adds which side was the first to abort the connection, if this is certain. `client`: side of the
  * client. */
 static void
@@ -476,6 +507,8 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
         .written_after = written_after(&certain, !first, ends[first]),
         .aborted_by = SMCR_FIGURE_ROLE_NONE};
     add_other_end(entry, &certain, other, ends[!first]);
+    if (entry->written_after == SMCR_FIGURE_MAYBE)
+        add_late_write(entry, &certain, !first);
     add_abort(entry, &certain, client);
     return entry;
 }
