@@ -456,26 +456,34 @@ show_decline(packet_info *pinfo, proto_tree *below, const smcr_conn_t *conn)
         smcr_item_raise(pinfo, proto_tree_get_parent(below), &ei_smcr_clc_declined);
 }
 
-/* Shows a CLC message with the record that the first pass has learned. `nth`: number of the message
- * in this frame, from 0. Returns the type of the message. */
+/* A CLC message of a segment. */
+typedef struct {
+    tvbuff_t *tvb;  /* its bytes; its reported length may be larger than the segment */
+    unsigned nth;   /* number of the message in this frame, from 0 */
+    bool continues; /* the segment ends before the message: the rest is in later segments */
+} shown_message_t;
+
+/* Shows a CLC message with the record that the first pass has learned. Returns the type of the
+ * message. */
 static uint8_t
-show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
-             unsigned nth)
+show_message(const shown_message_t *message, packet_info *pinfo, proto_tree *tree,
+             const smcr_conn_t *conn)
 {
     smcr_clc_t clc;
     smcr_record_t record;
-    bool learned = smcr_packet_find_record(pinfo, SMCR_PACKET_CLC, nth, &record);
+    bool learned = smcr_packet_find_record(pinfo, SMCR_PACKET_CLC, message->nth, &record);
     unsigned release = learned && record.link ? record.link->lgr->release : 0;
-    proto_tree *below = smcr_clc_dissect(message, pinfo, tree, release, &clc);
+    proto_tree *below = smcr_clc_dissect(message->tvb, pinfo, tree, release, &clc);
 
+    clc.continues = message->continues;
     if (learned) {
-        smcr_annotate_packet(message, pinfo, below, &record, NULL);
+        smcr_annotate_packet(message->tvb, pinfo, below, &record, NULL);
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
     }
     if (clc.header.type == SMCR_CLC_DECLINE)
         show_decline(pinfo, below, conn);
     if (handles.builtin && smcr_preferences.builtin_too)
-        call_dissector(handles.builtin, message, pinfo, tree);
+        call_dissector(handles.builtin, message->tvb, pinfo, tree);
     return clc.header.type;
 }
 
@@ -496,9 +504,11 @@ smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smc
             smcr_info_begin_tcp(pinfo);
         else
             col_append_str(pinfo->cinfo, COL_INFO, ", ");
-        uint8_t type = show_message(message, pinfo, tree, conn, nth);
-        offset += MIN((int)tvb_reported_length(message),
-                      tvb_reported_length_remaining(tvb, offset));
+        int length = (int)tvb_reported_length(message);
+        int left = tvb_reported_length_remaining(tvb, offset);
+        shown_message_t shown = {.tvb = message, .nth = nth, .continues = length > left};
+        uint8_t type = show_message(&shown, pinfo, tree, conn);
+        offset += MIN(length, left);
         if (type == SMCR_CLC_DECLINE)
             break;
     }

@@ -89,6 +89,7 @@ show_incomplete(const shown_segment_t *segment, const smcr_tcp_begun_t *begun, u
     record.conn = segment->conn;
     record.direction = segment->from_server;
     proto_tree *below = smcr_clc_dissect(tvb, pinfo, segment->tree, 0, &clc);
+    clc.continues = whole > begun->length;
     smcr_annotate_packet(tvb, pinfo, below, &record, NULL);
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
 }

@@ -210,11 +210,13 @@ typedef struct {
     unsigned expected_length; /* length in bytes that follows from the type and the counts of the
                                  message; a lower bound if `has_exact_length` is false */
     bool has_exact_length; /* `expected_length` is the exact number */
-    bool complete;     /* the whole message is captured, and its number of bytes and its trailer are
-                          right */
-    bool malformed;    /* the whole message is captured, but its length, its trailer, a count or an
-                          offset is wrong */
-    bool smcd;         /* the message is an Accept or Confirm of SMC-D; `u` is not set */
+    bool complete;     /* the whole message is captured, and its length and its trailer are right */
+    bool malformed;    /* the whole message is captured, but its length, its trailer or a count is
+                          wrong */
+    bool continues;    /* only the first bytes are decoded: the rest is in later segments, which
+                          Wireshark's TCP has not put together */
+    bool smcd;         /* the message is an Accept or Confirm of SMC-D; only `header` and `dmb_size`
+                          are set */
     uint32_t dmb_size; /* Accept, Confirm of SMC-D: size of the direct memory buffer (DMB) that the
                           sender announces, bytes; 0: not captured, or another message */
     union {

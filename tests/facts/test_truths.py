@@ -224,6 +224,8 @@ ONCE_SAID_IN_TURN = [
         "without 632",
     ),
     ("a timeout, though a NAK may be absent", "nak-loss-smc", "single", "without 165"),
+    ("a step, though its last segment is absent", "clc-split-segments", "single", "without 14"),
+    ("a step, though its last segment is cut", "rule-clc-unfinished", "wrapped", "VLAN"),
     ("a host's words, copied late, for new ones", "late-wrap", "copies", "50 later, seed 1"),
     ("a failed handshake, though the answer is cut", "clc-split-segments", "snap", "84 bytes"),
     (

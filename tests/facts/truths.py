@@ -91,16 +91,6 @@ OPEN = [
         "in a tap depends on the order of the two",
     ),
     (
-        "^clc-split-segments$",
-        {"setup.tcp_most_s", "setup.accept_least_s"},
-        "a CLC message of several segments is truncated: it counts with its first one",
-    ),
-    (
-        "^rule-clc-unfinished$",
-        {"setup.tcp_least_s", "setup.accept_least_s", "setup.confirm_least_s"},
-        "a CLC message that never becomes complete is shown in another frame over PPPoE",
-    ),
-    (
         "^peer-rkeys$",
         {"unreported_bytes", "unannounced_bytes"},
         (
@@ -722,10 +712,11 @@ def of_times(before, after, later, unseen):
             yield f"{name}.longest_waits", longest, found, seconds(found) <= limit
 
 
-def of_setup(before, after):
+def of_setup(before, after, segments):
     """Bounds of the time of the setup and of its steps: the lower one of each capture is at most
-    the upper one of the other."""
-    slack = decimal.Decimal("1e-9")
+    the upper one of the other. segments: seconds in which TCP segments were retransmitted, and
+    nothing tells."""
+    slack = decimal.Decimal("1e-9") + seconds(segments)
     for step in ("", *STEPS):
         least, most = f"{step}least_s", f"{step}most_s"
         one, other = ((each["setup"][least], each["setup"][most]) for each in (before, after))
@@ -793,7 +784,7 @@ def of_late_writes(truth, report, frames):
             yield Statement(str(sorted(ends)), "end.late_write", frame, (after, until), is_within)
 
 
-def of_connection(before, after, later, unseen):
+def of_connection(before, after, later, unseen, segments=0):
     yield from same(before, after, SAME["connection"])
     yield "client", ends_of(before), ends_of(after), ends_of(before) == ends_of(after)
     if ends_of(before) != ends_of(after):
@@ -815,7 +806,7 @@ def of_connection(before, after, later, unseen):
                 "bytes"
             ]
     yield from of_times(before, after, later, unseen)
-    yield from of_setup(before, after)
+    yield from of_setup(before, after, segments)
 
 
 def queue_pairs(link):
@@ -981,17 +972,17 @@ def has_needless(report):
     return any((flow["recovery"] or {}).get("needless") for flow in report["rdma_flows"])
 
 
-def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
+def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0, segments=0):
     """
     Statements of the report of an altered capture. `but`: members that are left out; items: of the
-    whole capture; later and unseen: as in of_times().
+    whole capture; later and unseen: as in of_times(); segments: as in of_setup().
     """
     truth = by_ends(before)
     found = [
         (str(sorted(ends)), each)
         for ends, conn in by_ends(after).items()
         if ends in truth
-        for each in of_connection(truth[ends], conn, later, unseen)
+        for each in of_connection(truth[ends], conn, later, unseen, segments)
     ]
     found += [
         (str(sorted(ends)), each)
@@ -1128,6 +1119,27 @@ def unseen_repeats(truth, frames):
     return sorted(spans)
 
 
+def unseen_segments(truth, frames):
+    """
+    Spans of frames in which a SYN, or a TCP segment with data, was retransmitted, and nothing
+    tells: the first transmission is absent, or comes after the other.
+    """
+    places = {}
+    for place, frame in enumerate(frames):
+        places.setdefault(frame.number, place)
+    sent = collections.defaultdict(list)
+    for frame, packet in truth.packets.items():
+        if not isinstance(packet, altered.Identity) and any(packet[-2:]):  # SYN, payload
+            sent[packet].append(frame)
+    spans = []
+    for numbers in sent.values():
+        kept = [frame for frame in numbers if frame in places]
+        first = min(kept, key=places.get, default=numbers[0])
+        if first != numbers[0]:
+            spans.append((numbers[0], first))
+    return sorted(spans)
+
+
 def length(spans, times):
     """Seconds of all spans together, each moment once."""
     total = end = 0
@@ -1190,6 +1202,7 @@ def statements(tshark, truth, case, scratch):
             set().union(*truth.frames.values()),
             acknowledged_later(truth, frames),
             length(unseen, truth.times),
+            length(unseen_segments(truth, frames), truth.times),
         ),
     ]
 

@@ -162,7 +162,6 @@ OF_IP = {
         ipv4, 2152, struct.pack(">BBHI", 0x30, 255, len(data) - 14, 7) + data[14:]
     ),
     "IPsec AH": authenticated,
-    "padding": lambda data: data + bytes(max(0, 72 - len(data))),
 }
 
 
@@ -372,6 +371,16 @@ def changed_ip(frames, change):
     return changed(frames, lambda data: change(data) if is_ip(data) else data)
 
 
+def padded(frames):
+    """Each short frame that is not truncated: bytes after a truncated one would be its own."""
+    return [
+        pcapng.with_data(frame, data + bytes(max(0, 72 - len(data))))
+        if len(data) == pcapng.wire_length(frame)
+        else frame
+        for frame, data in ((frame, pcapng.data(frame)) for frame in frames)
+    ]
+
+
 def later(frames, years):
     return [pcapng.at_time(frame, pcapng.time(frame) + years * YEAR) for frame in frames]
 
@@ -411,6 +420,7 @@ def wrappings(whole):
     ]
     return [
         *cases,
+        Case("padding", padded),
         Case("30 years later", functools.partial(later, years=30)),
         *translations(whole),
     ]

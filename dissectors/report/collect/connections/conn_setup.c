@@ -226,6 +226,18 @@ event_at(smcr_when_t when)
                       : (event_t){SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN};
 }
 
+/* Returns the event of CLC that the captured message of the type shows. A message of which only the
+ * first bytes are captured came with a later segment. */
+static event_t
+clc_event(const smcr_collect_conn_stats_t *counted, unsigned type)
+{
+    event_t event = event_at(counted->clc[type]);
+
+    if (counted->clc_continues[type])
+        event.latest = SMCR_FIGURE_UNKNOWN;
+    return event;
+}
+
 /* Fills in the events from the first to `last`: each comes not before those before it, and not
  * after those after it. */
 static void
@@ -250,14 +262,16 @@ find_events(event_t events[EVENTS], const smcr_collect_conn_stats_t *counted, ui
 {
     smcr_when_t ready = smcr_collect_conn_ready(counted);
     uint64_t until = smcr_collect_conn_connecting_until(counted);
+    smcr_when_t begun = first_packet(counted);
     bool has_one_clock = smcr_evidence_has_one_clock(counted->conn);
 
     events[SYN] = (event_t){syn, first};
     for (unsigned i = PROPOSAL; i <= CONFIRM; i++)
-        events[i] = event_at(counted->clc[i]);
+        events[i] = clc_event(counted, i);
     events[READY] = event_at(ready);
     if (!ready.frame)
-        events[READY] = (event_t){until ? until : SMCR_FIGURE_UNKNOWN, first_packet(counted).time};
+        events[READY] = (event_t){until ? until : SMCR_FIGURE_UNKNOWN,
+                                  begun.frame ? begun.time : SMCR_FIGURE_UNKNOWN};
     bound_events(events, has_one_clock ? READY : CONFIRM);
 }
 
@@ -288,8 +302,8 @@ fill_part(const part_t *part, const event_t events[EVENTS], bool is_bounded)
 }
 
 /* Fills in the bounds of the setup and of its steps. Those that are not known have bounds if the
- * connection has carried data. `syn`: as of find_events(). `in_order`: times of TCP are in
- * order. */
+ * connection has carried data, or if the message that ends the step is captured in part. `syn`: as
+ * of find_events(). `in_order`: times of TCP are in order. */
 static void
 fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted, uint64_t syn,
             bool in_order)
@@ -301,12 +315,14 @@ fill_bounds(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *cou
         {ACCEPT, CONFIRM, &setup->confirm_s, &setup->confirm_least_s, &setup->confirm_most_s},
         {CONFIRM, READY, &setup->llc_s, &setup->llc_least_s, &setup->llc_most_s},
         {SYN, READY, &entry->setup_s, &setup->least_s, &setup->most_s}};
-    bool is_bounded = in_order && first_packet(counted).frame;
+    bool has_carried_data = first_packet(counted).frame != 0;
     event_t events[EVENTS];
 
     find_events(events, counted, syn, entry->first_frame.time);
-    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++)
-        fill_part(&parts[i], events, is_bounded);
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
+        bool ends_later = parts[i].to != READY && counted->clc_continues[parts[i].to];
+        fill_part(&parts[i], events, in_order && (has_carried_data || ends_later));
+    }
 }
 
 /* Returns when the step of the setup ended that ends with `event`, which is one from PROPOSAL to
@@ -316,7 +332,9 @@ end_of_step(const smcr_collect_conn_stats_t *counted, unsigned event, bool in_or
 {
     if (!in_order)
         return (smcr_when_t){0, 0};
-    return event == READY ? smcr_collect_conn_ready(counted) : counted->clc[event];
+    if (event == READY)
+        return smcr_collect_conn_ready(counted);
+    return counted->clc_continues[event] ? (smcr_when_t){0, 0} : counted->clc[event];
 }
 
 /* Each step begins where the step before has ended: a missing message makes both of its steps

@@ -343,7 +343,8 @@ count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     counted->has_cut_clc[from_server] |= !clc->complete && !clc->malformed;
     if (type < G_N_ELEMENTS(counted->clc) && !counted->clc[type].frame) {
         counted->clc[type] = when;
-        if (type == SMCR_CLC_CONFIRM && !counted->on_roce)
+        counted->clc_continues[type] = clc->continues;
+        if (type == SMCR_CLC_CONFIRM && !counted->on_roce && !clc->continues)
             begin_contact(collection, counted, when);
     }
     if (type == SMCR_CLC_DECLINE && !counted->decline[from_server].frame)

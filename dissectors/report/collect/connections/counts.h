@@ -94,6 +94,8 @@ typedef struct smcr_collect_conn_stats {
     smcr_when_t last;                      /* last packet or message; frame 0: none yet */
     smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* first CLC message of each type; index: type of the
                                               message; frame 0: none */
+    bool clc_continues[SMCR_CLC_CONFIRM + 1]; /* only the first bytes of the message in `clc` are
+                                                 captured together: it ends in a later segment */
     smcr_when_t decline[2];                /* first Decline; index: 0 of the client, 1 of the
                                               server; frame 0: none */
     smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm */
