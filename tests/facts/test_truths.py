@@ -177,6 +177,7 @@ ONCE_SAID_OF = [
 ]
 # The same of what is not one message in one segment, of what comes again, of connections that hosts
 # tell of; and what nothing tells
+LATE_LINK = ("6.1-v1-c2-capture-starts-late", "part", "TCP only")
 ONCE_SAID_IN_TURN = [
     (
         "a request for an update, though a missing message may have asked before",
@@ -224,6 +225,7 @@ ONCE_SAID_IN_TURN = [
         "without 632",
     ),
     ("a timeout, though a NAK may be absent", "nak-loss-smc", "single", "without 165"),
+    ("unconfirmed, though no first contact says so", *LATE_LINK),
     ("a step, though its last segment is absent", "clc-split-segments", "single", "without 14"),
     ("a step, though its last segment is cut", "rule-clc-unfinished", "wrapped", "VLAN"),
     ("a host's words, copied late, for new ones", "late-wrap", "copies", "50 later, seed 1"),

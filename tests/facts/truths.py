@@ -860,7 +860,7 @@ def of_states(before, after, numbers):
     truth = {each["state"]: each for each in before["states"]}
     for each in after["states"]:
         whole = truth.get(each["state"])
-        if before["state"] != "unknown":
+        if before["state"] not in NOT_KNOWN:
             is_right = bool(whole) or (each["state"] == "lost" and bool(before["lost_frame"]))
             yield "link.states", list(truth), each["state"], is_right
         for end in ("begin_frame", "end_frame"):

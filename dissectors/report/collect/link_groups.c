@@ -427,6 +427,15 @@ was_only_asked(const smcr_link_t *link)
     return MIN(flow->packet_count, other->packet_count) == 0 && asked->first == asked->highest;
 }
 
+/* Whether the capture shows that the link was unconfirmed once. An Accept without the flag first
+ * contact names a link that was confirmed before. If nothing else shows the link, its number is not
+ * known. */
+static bool
+was_unconfirmed(const smcr_link_t *link)
+{
+    return link->is_announced || link->active_frame || (!link->was_active && link->has_number);
+}
+
 /* Fills in the states that the link had, each with the frames in which the state begins and ends. A
  * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, and at last
  * rejected or deleted.
@@ -442,7 +451,7 @@ fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t 
     link_end_t end = end_of(entry, link, collection, lost);
     smcr_when_t unconfirmed_until = was_unseen(collection, link) ? none : end.gone;
 
-    if (!link->was_active || link->is_announced || link->active_frame)
+    if (was_unconfirmed(link))
         add_state(entry, reporter, SMCR_FIGURE_STATUS_UNCONFIRMED,
                   link->is_announced ? smcr_collect_when(collection, link->added_frame) : none,
                   link->was_active ? active : unconfirmed_until);
