@@ -268,6 +268,9 @@ OTHERS = {
     "a request": (THREE, (249,), [58160], ("idle_frame", "written_after")),
     "data, as cursors show": (THREE, (230,), [58152, 58158], ("idle_frame", "written_after")),
     "a response": ("window-analysis", (171,), [40001, 40003], ("close", "unreported_bytes")),
+    "a response and an Accept": (
+        *("window-analysis", (95, 97), [40001, 40002], ("unreported_bytes",)),
+    ),
     "an RKey": (THREE, (31, 35), [58160], ("idle_frame", "written_after")),
 }
 

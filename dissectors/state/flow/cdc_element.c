@@ -4,6 +4,7 @@
  */
 
 #include "cdc_element.h"
+#include "exchange.h"
 
 #include "state/flow/writes/writes.h"
 #include "state/model/store.h"
@@ -141,6 +142,7 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     side->rmb = get_rmb_at(arrival, write, base);
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
+    smcr_state_exchange_named_rmb(arrival, qp, side->rmb);
     smcr_place_late_set_conn(write->deferred_place, conn);
     smcr_write_learn_base(conn, qp->side, cdc->prod.count);
     smcr_write_learn_base(conn, !qp->side, cdc->cons.count);

@@ -563,6 +563,18 @@ settle_cursor(smcr_conn_side_t *reader, smcr_stream_t *out, const smcr_evidence_
     reader->invalid_cursor_frame = 0;
 }
 
+/* Whether the message, whose token is not known, certainly begins its connection: it has number 1,
+ * and its data are in an announced RMB that no other connection uses. Then only the CLC message
+ * with the token is missing. */
+static bool
+begins_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
+    bool is_announced = receiver->rmb && !receiver->rmb->address_guessed;
+
+    return cdc->seq == 1 && is_announced && !receiver->element_shared;
+}
+
 /* Takes in a message that is no failover validation. `after_move`: the sender sent the message on
  * this link before it moved to another link, but the capture has the move first. */
 static void
@@ -593,7 +605,8 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     sender->cdc_state = cdc->state;
     smcr_rules_check_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc, &known);
     take_in_state(arrival, conn, sender, cdc);
-    if (smcr_record_has_event(arrival->record, SMCR_EVENT_cdc_unknown_token))
+    if (smcr_record_has_event(arrival->record, SMCR_EVENT_cdc_unknown_token) &&
+        !begins_conn(arrival, conn, cdc))
         smcr_evidence_pass_over(arrival); /* the token may be wrong, and the message may be of
                                              another connection */
     if (arrival->state->sockets)

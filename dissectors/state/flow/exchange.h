@@ -31,8 +31,9 @@ bool smcr_state_exchange_response(const smcr_exchange_message_t *message,
  * with the same key, though the message does not have the response flag. */
 bool smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message);
 
-/* Takes in that an Accept or Confirm names `rmb`, of the side of the queue pair `owner`. A host
- * names a new RMB only after the response to its CONFIRM RKEY (3.5.2). If the capture has no
+/* Takes in that an Accept or Confirm names `rmb`, of the side of the queue pair `owner`, or that
+ * such a message is missing, and the peer has written to `rmb`. A host names a new RMB only after
+ * the response to its CONFIRM RKEY (3.5.2). If the capture has no
  * response to this request, and packets of the responder are missing since then, the response
  * counts as one of them. Nothing changes if this is not certain, for example if the group has
  * several links. */
