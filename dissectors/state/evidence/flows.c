@@ -135,6 +135,35 @@ smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to)
            smcr_evidence_side_lacks_between(lgr, 1, from, to);
 }
 
+/* Number of requests in the ranges that began to be missing before `frame`. */
+static uint64_t
+count_before(const smcr_ranges_t *ranges, uint32_t frame)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < ranges->count; i++)
+        if (ranges->list[i].frame_before < frame)
+            count += ranges->list[i].to - ranges->list[i].from;
+    return count;
+}
+
+uint64_t
+smcr_evidence_count_before(const smcr_lgr_t *lgr, uint32_t frame)
+{
+    uint64_t count = 0;
+
+    if (lgr->state->is_out_of_order)
+        return UINT64_MAX;
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link))
+        for (int side = 0; side < 2; side++) {
+            const smcr_flow_t *flow = &link->qp[side].traffic.flow;
+            if (flow->acked_psn > flow->highest && flow->highest_frame < frame)
+                return UINT64_MAX;
+            count += count_before(&flow->gaps, frame) + count_before(&flow->filled_gaps, frame);
+        }
+    return count;
+}
+
 /* ---- missing packets that later messages prove ---- */
 
 /* Number of packets that are missing in the flow to `qp`, as far as captured packets and

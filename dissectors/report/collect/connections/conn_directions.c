@@ -195,6 +195,7 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
         .last_frame = entry->last_frame.frame,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .connecting_until = smcr_collect_conn_connecting_until(counted),
+        .ready_until = smcr_collect_conn_ready_until(counted),
         .has_syn = tcp && tcp->syn.frame,
         .missing = missing,
         .retransmission_most = retransmission_most(counted, &missing),

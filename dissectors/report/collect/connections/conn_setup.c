@@ -123,6 +123,41 @@ last_clc_step(const smcr_collect_conn_stats_t *counted)
     return last;
 }
 
+/* Whether one packet of the first contact is missing, and all others before the connection's first
+ * packet on RoCE are captured completely. */
+static bool
+misses_one_packet(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+    smcr_when_t begun = first_packet(counted);
+
+    if (!begun.frame || !contact->missing_until.frame || contact->is_unread)
+        return false;
+    if (contact->ready.time > begun.time || misses_link(counted) || misses_direction(counted))
+        return false;
+    return smcr_evidence_count_before(counted->conn->lgr, begun.frame) == 1;
+}
+
+/* Whether no data of the connection are missing before its first captured packets. */
+static bool
+has_first_data(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_writer_times_t *of = counted->counts->times.of;
+
+    return (of[0].begins_whole || !of[0].next_seq) && (of[1].begins_whole || !of[1].next_seq);
+}
+
+/* Whether the captured steps after the missing packet certainly belong to the first contact. None
+ * of them came so late that it would not be a step if the missing packet had been captured. */
+static bool
+goes_on_after_gap(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+    bool is_soon = contact->step.time <= contact->sure_until.time + SMCR_TIME_SECOND;
+
+    return is_soon && misses_one_packet(counted) && has_first_data(counted);
+}
+
 /* Packets that are missing do not matter: nobody sends a packet of the connection on RoCE before
  * the steps of CLC are over. */
 uint64_t
@@ -130,8 +165,43 @@ smcr_collect_conn_connecting_until(const smcr_collect_conn_stats_t *counted)
 {
     smcr_when_t ready = smcr_collect_conn_ready(counted);
 
-    return ready.frame ? ready.time
-                       : MAX(counted->contact.sure_until.time, last_clc_step(counted));
+    if (ready.frame)
+        return ready.time;
+    if (goes_on_after_gap(counted))
+        return counted->contact.step.time;
+    return MAX(counted->contact.sure_until.time, last_clc_step(counted));
+}
+
+/* Whether the missing packet is the response to the last step of the first contact: an ADD LINK of
+ * version 1, or a CONFIRM LINK. Nothing follows, so the ADD LINK was rejected: an ADD LINK
+ * CONTINUATION would follow otherwise. */
+static bool
+misses_last_response(const smcr_collect_contact_t *contact)
+{
+    const smcr_exchange_t *last = contact->last_request;
+    bool is_step = last && contact->step.frame == last->request_frame && !last->response_frame;
+
+    return is_step && contact->missing_until.frame > contact->step.frame &&
+           (last->llc_type == SMCR_LLC_ADD_LINK || last->llc_type == SMCR_LLC_CONFIRM_LINK);
+}
+
+/* If one packet of the first contact is missing, it was sent before `missing_until`. If more may be
+ * missing, only the first packet of the connection shows that the setup was over. */
+uint64_t
+smcr_collect_conn_ready_until(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+    smcr_when_t begun = first_packet(counted);
+
+    if (!begun.frame)
+        return SMCR_FIGURE_UNKNOWN;
+    if (!misses_one_packet(counted))
+        return begun.time;
+    bool is_last = misses_last_response(contact);
+    if (!is_last && (contact->is_adding || contact->ready.frame == begun.frame))
+        return begun.time;
+    uint64_t end = is_last ? contact->step.time : contact->ready.time;
+    return MIN(MAX(contact->missing_until.time, end), begun.time);
 }
 
 /* Whether the capture proves that the LLC request got no response in time. The capture continues
@@ -262,7 +332,6 @@ find_events(event_t events[EVENTS], const smcr_collect_conn_stats_t *counted, ui
 {
     smcr_when_t ready = smcr_collect_conn_ready(counted);
     uint64_t until = smcr_collect_conn_connecting_until(counted);
-    smcr_when_t begun = first_packet(counted);
     bool has_one_clock = smcr_evidence_has_one_clock(counted->conn);
 
     events[SYN] = (event_t){syn, first};
@@ -270,8 +339,8 @@ find_events(event_t events[EVENTS], const smcr_collect_conn_stats_t *counted, ui
         events[i] = clc_event(counted, i);
     events[READY] = event_at(ready);
     if (!ready.frame)
-        events[READY] = (event_t){until ? until : SMCR_FIGURE_UNKNOWN,
-                                  begun.frame ? begun.time : SMCR_FIGURE_UNKNOWN};
+        events[READY] =
+            (event_t){until ? until : SMCR_FIGURE_UNKNOWN, smcr_collect_conn_ready_until(counted)};
     bound_events(events, has_one_clock ? READY : CONFIRM);
 }
 

@@ -606,9 +606,24 @@ may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
     return begin > since ? begin - since : 0;
 }
 
-/* The unknown time that may belong to parts in which data are sent or awaited, nanoseconds: all of
- * it, but without `before` if the writer had certainly sent nothing then (`begins_whole`).
- * `before`: may_carry_before(). `unknown`: the unknown time, which includes `before`. */
+/* How long the writer `side` certainly had nothing to write before `begin`, the begin of the divided
+ * time, nanoseconds: the connection could carry data, and the writer had sent nothing
+ * (`begins_whole`). At most `before`: may_carry_before(). */
+static uint64_t
+was_idle_before(const smcr_collect_times_t *times, int side, const smcr_collect_span_t *span,
+                uint64_t before)
+{
+    uint64_t begin = times->timeline.begun.time;
+    bool is_known = times->of[side].begins_whole && span->ready == SMCR_FIGURE_UNKNOWN &&
+                    span->ready_until < begin;
+
+    return is_known ? MIN(before, begin - span->ready_until) : 0;
+}
+
+/* The unknown time that may belong to parts in which data are sent or awaited, nanoseconds: all but
+ * the time before the first packet, if the writer had certainly sent nothing then
+ * (`begins_whole`). `before`: may_carry_before(). `unknown`: the unknown time, which includes
+ * `before`. */
 static uint64_t
 may_be_busy(const smcr_collect_times_t *times, int writer, uint64_t unknown, uint64_t before)
 {
@@ -632,7 +647,8 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, int side,
     uint64_t connecting = data.begin.time - span->first;
     bool is_ready = span->ready != SMCR_FIGURE_UNKNOWN && span->has_syn;
     uint64_t full = share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH];
-    uint64_t before = may_carry_before(span, data.begin.time);
+    uint64_t carried = may_carry_before(span, data.begin.time);
+    uint64_t idle = was_idle_before(times, side, span, carried), before = carried - idle;
     uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + before;
     uint64_t busy = may_be_busy(times, side, unknown, before);
     uint64_t maybe_answer = share[SMCR_INTERVAL_IS_MAYBE_ANSWER];
@@ -642,7 +658,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, int side,
 
     *entry = (smcr_entry_conn_time_t){
         .connecting_s = is_ready ? connecting : SMCR_FIGURE_UNKNOWN,
-        .nothing_to_write_s = share[SMCR_INTERVAL_IS_NOTHING],
+        .nothing_to_write_s = share[SMCR_INTERVAL_IS_NOTHING] + idle,
         .answer_s = share[SMCR_INTERVAL_IS_ANSWER],
         .buffer_full_s = full,
         .reader_s = share[SMCR_INTERVAL_IS_FULL_READER],
@@ -650,7 +666,8 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, int side,
         .transfer_s = transfer,
         .filling_s = MIN(direction->division.filling, transfer),
         .needless_s = share[SMCR_INTERVAL_IS_NEEDLESS],
-        .unknown_s = share[SMCR_INTERVAL_IS_UNKNOWN] + maybe_answer + (is_ready ? 0 : connecting),
+        .unknown_s =
+            share[SMCR_INTERVAL_IS_UNKNOWN] + maybe_answer + (is_ready ? 0 : connecting - idle),
     };
     entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown + maybe_answer;
     entry->answer_most_s = entry->answer_s + busy + maybe_answer;

@@ -81,6 +81,8 @@ typedef struct {
                             known */
     uint64_t connecting_until; /* time before which the connection certainly could not carry data;
                                   at most `ready`. 0: not known */
+    uint64_t ready_until; /* time after which the connection could certainly carry data; at most the
+                             time of its first RoCE packet; SMCR_FIGURE_UNKNOWN: not known */
     bool has_syn;        /* the SYN of the connection was captured */
     /* by side of the writer: packet since which the buffer of its reader was full, up to the first
      * packet of the connection (smcr_collect_times_full_since()); frame 0: none */

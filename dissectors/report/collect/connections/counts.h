@@ -47,11 +47,12 @@ typedef struct smcr_collect_link_use {
  * message. */
 typedef struct {
     smcr_when_t ready;                 /* last packet of the first contact so far: data can flow
-                                          after this packet; frame 0: no Confirm before the first
-                                          RoCE packet */
-    smcr_when_t sure_until; /* packet up to which it is certain that the connection could not carry
-                               data, if packets of the first contact are missing; frame 0: none is
-                               missing, or this is not known */
+                                          after this packet; frame 0: no Confirm yet */
+    smcr_when_t sure_until; /* last packet of the first contact before the first missing one; frame
+                               0: no packet is missing, or its place is not known */
+    smcr_when_t missing_until; /* event before which the last missing packet of the first contact was
+                                  sent: the acknowledgement that covers it, or the next packet of
+                                  its sender; frame 0: none is missing */
     smcr_when_t step;                  /* last step; before the first step, the CLC Confirm; frame
                                           0: none */
     const smcr_exchange_t *last_request; /* last LLC request of the first contact; NULL: none */
@@ -66,8 +67,9 @@ typedef struct {
                                          of `longest_step_request` */
     bool is_unsure;      /* the durations are not certain: a message is truncated or missing, or
                             time stamps decreased */
-    bool is_over;        /* the first contact is over: the first RoCE packet of the connection came,
-                            or an LLC message that does not belong to the first contact */
+    bool is_unread;      /* a message is truncated, or time stamps decreased */
+    bool is_over;        /* the first contact is over: data came, or an LLC message that does not
+                            belong to the first contact */
     bool is_adding;      /* a link was announced, and is not yet confirmed, rejected or deleted */
 } smcr_collect_contact_t;
 
@@ -369,6 +371,10 @@ smcr_when_t smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted);
  * smcr_collect_conn_ready() if this packet is known, else a lower bound of it, from the first
  * contact or CLC. 0: not known. */
 uint64_t smcr_collect_conn_connecting_until(const smcr_collect_conn_stats_t *counted);
+
+/* Returns the time after which the setup of the connection was certainly over, nanoseconds; at most
+ * the time of its first packet on RoCE. SMCR_FIGURE_UNKNOWN: it has no such packet. */
+uint64_t smcr_collect_conn_ready_until(const smcr_collect_conn_stats_t *counted);
 
 /* Whether the captured CLC messages of the connection are in the order in which hosts send them. */
 bool smcr_collect_conn_has_ordered_clc(const smcr_collect_conn_stats_t *counted);

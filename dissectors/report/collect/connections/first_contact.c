@@ -99,7 +99,8 @@ smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const sm
         return;
     smcr_collect_contact_t *contact = &counted->contact;
     bool is_whole = packet->llc && packet->llc->complete;
-    contact->is_unsure |= !is_whole || when.time < contact->step.time;
+    contact->is_unread |= !is_whole || when.time < contact->step.time;
+    contact->is_unsure |= contact->is_unread;
     if (!packet->llc)
         return;
     bool is_late = when.time > contact->ready.time + SMCR_TIME_SECOND;

@@ -11,9 +11,9 @@
 /* Notes that packets are missing in the first contact. `before`: last captured packet of their
  * sender before the missing ones; frame 0: there is none, and the CLC Confirm takes its place. A
  * missing packet may have ended the first contact. So only up to `before` is it certain that the
- * connection could not carry data (`sure_until`). */
+ * connection could not carry data (`sure_until`). `until`: event before which they were sent. */
 static void
-doubt_contact(smcr_collect_conn_stats_t *counted, smcr_when_t before)
+doubt_contact(smcr_collect_conn_stats_t *counted, smcr_when_t before, smcr_when_t until)
 {
     smcr_collect_contact_t *contact = &counted->contact;
     smcr_when_t sure = contact->is_unsure ? contact->sure_until : contact->ready;
@@ -22,6 +22,7 @@ doubt_contact(smcr_collect_conn_stats_t *counted, smcr_when_t before)
         before = counted->clc[SMCR_CLC_CONFIRM];
     contact->sure_until = before.frame < sure.frame ? before : sure;
     contact->is_unsure = true;
+    contact->missing_until = until;
 }
 
 /* Returns the acknowledgement so far that covers all packets that are missing before `packet`;
@@ -41,7 +42,8 @@ find_covering_ack(const smcr_collect_link_flows_t *flows, const smcr_tap_t *pack
  * data. But if the sender has sent a request after the last LLC message, the first contact was over
  * before the gap, and its durations stay certain. */
 static void
-note_gap(smcr_collect_t *collection, smcr_collect_link_flows_t *flows, const smcr_tap_t *packet)
+note_gap(smcr_collect_t *collection, smcr_collect_link_flows_t *flows, const smcr_tap_t *packet,
+         smcr_when_t when)
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_conn_stats_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
@@ -55,8 +57,9 @@ note_gap(smcr_collect_t *collection, smcr_collect_link_flows_t *flows, const smc
     if (!flows->open_gap[sender].frame)
         flows->open_gap[sender] = flows->newest[sender];
     flows->open_psn[sender] = packet->roce ? packet->roce->psn : 0;
+    smcr_when_t acked = flows->gap[sender].end;
     if (counted && flows->last[sender] <= counted->contact.ready.frame)
-        doubt_contact(counted, flows->newest[sender]);
+        doubt_contact(counted, flows->newest[sender], acked.frame ? acked : when);
 }
 
 /* Whether the packet is a RoCE packet other than an acknowledgement or a CNP. */
@@ -187,7 +190,7 @@ smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packe
         smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
     unsigned sender = record->sender == 1;
 
-    note_gap(collection, flows, packet);
+    note_gap(collection, flows, packet, when);
     if (is_request(packet))
         note_request(collection, flows, packet, when);
     else if (record->kind == SMCR_RECORD_ACK)
