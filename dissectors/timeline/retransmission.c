@@ -93,17 +93,21 @@ take_missing_first(const smcr_timeline_step_t *step)
 
 /* Whether the writer certainly had no acknowledgement of the packet of `step` when it retransmitted
  * the packet. Two facts prove this: 1. a NAK since `first`, the first transmission, which shows
- * that the receiver missed the packet; 2. a wait longer than acknowledgements take. They prove
- * nothing if the receiver may have had the packet. */
+ * that the receiver missed the packet; 2. a wait longer than acknowledgements take, if the capture
+ * has acknowledgements. They prove nothing if the receiver may have had the packet. */
 static bool
 was_needed(const smcr_timeline_step_t *step, smcr_when_t first)
 {
     const smcr_step_back_t *back = step->packet->record->step;
     smcr_interval_t waited = {first, step->packet->when};
+    int sender = step->packet->record->sender;
 
     if (smcr_record_may_be_needless(step->packet->record))
         return false;
-    return (back && back->nak.frame > first.frame) || smcr_interval_length(waited) > LONG_WAIT;
+    if (back && back->nak.frame > first.frame)
+        return true;
+    return smcr_interval_length(waited) > LONG_WAIT &&
+           smcr_timeline_hears_acks(step->timeline, sender);
 }
 
 /* Extends the interval `*retransmitted` by the retransmission from `first` to `when`. */

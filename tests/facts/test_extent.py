@@ -12,6 +12,7 @@ import json
 import alterations
 import pcapng
 import pytest
+import wire
 from altered import as_pcapng
 from bed import LATE, STORIES, captures
 from test_lacking import altered
@@ -369,6 +370,18 @@ def test_retransmissions_are_those_of_the_link(tshark, scratch, name):
     bounds = [time["retransmission_most_s"] for time in times if time]
     assert max(time["unknown_s"] for time in times if time) > max(bounds) or least
     assert least <= max(bounds) <= most
+
+
+def test_retransmissions_without_acknowledgements(tshark, scratch):
+    """A stopped host answered the retransmissions of 4.8 s. Without acknowledgements, nothing shows
+    whether they were needed."""
+    path = captures(STORIES)["s23-host-frozen.pcapng"]
+    whole = altered(tshark, scratch, path, list)
+    acks = {each.frame for each in wire.roce(whole) if each.opcode == wire.ACKNOWLEDGE}
+    path = altered(tshark, scratch, path, without(*acks))
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
+    for time in (each[side]["time"] for each in found for side in (CLIENT, SERVER)):
+        assert not time or time["retransmission_s"] == 0
 
 
 # capture that starts mid-connection: {direction: seconds that are unknown}; up to the first message
