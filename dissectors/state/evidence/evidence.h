@@ -265,8 +265,9 @@ smcr_evidence_leaves_out_roce(const smcr_conn_t *conn)
  * certain. `to` UINT32_MAX: up to the end of the capture. */
 bool smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to);
 
-/* Number of requests of the group's links that were missing at some time before `frame`; UINT64_MAX:
- * not known, since the capture is out of order, or lacks the last requests of a flow. */
+/* Number of requests of the group's links that were missing at some time before `frame`.
+ * UINT64_MAX: not known, since the capture is out of order, or lacks the last requests of a
+ * flow. */
 uint64_t smcr_evidence_count_before(const smcr_lgr_t *lgr, uint32_t frame);
 
 /* As smcr_evidence_lacks_between(), but only for the requests that `sender`, a side of the link

@@ -606,8 +606,8 @@ may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
     return begin > since ? begin - since : 0;
 }
 
-/* How long the writer `side` certainly had nothing to write before `begin`, the begin of the divided
- * time, nanoseconds: the connection could carry data, and the writer had sent nothing
+/* How long the writer `side` certainly had nothing to write before the begin of the divided time,
+ * nanoseconds: the connection could carry data, and the writer had sent nothing
  * (`begins_whole`). At most `before`: may_carry_before(). */
 static uint64_t
 was_idle_before(const smcr_collect_times_t *times, int side, const smcr_collect_span_t *span,
@@ -666,8 +666,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, int side,
         .transfer_s = transfer,
         .filling_s = MIN(direction->division.filling, transfer),
         .needless_s = share[SMCR_INTERVAL_IS_NEEDLESS],
-        .unknown_s =
-            share[SMCR_INTERVAL_IS_UNKNOWN] + maybe_answer + (is_ready ? 0 : connecting - idle),
+        .unknown_s = unknown - before + maybe_answer + (is_ready ? 0 : connecting - idle),
     };
     entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown + maybe_answer;
     entry->answer_most_s = entry->answer_s + busy + maybe_answer;

@@ -50,9 +50,9 @@ typedef struct {
                                           after this packet; frame 0: no Confirm yet */
     smcr_when_t sure_until; /* last packet of the first contact before the first missing one; frame
                                0: no packet is missing, or its place is not known */
-    smcr_when_t missing_until; /* event before which the last missing packet of the first contact was
-                                  sent: the acknowledgement that covers it, or the next packet of
-                                  its sender; frame 0: none is missing */
+    smcr_when_t missing_until; /* event before which the last missing packet of the first contact
+                                  was sent: the acknowledgement that covers it, or the next packet
+                                  of its sender; frame 0: none is missing */
     smcr_when_t step;                  /* last step; before the first step, the CLC Confirm; frame
                                           0: none */
     const smcr_exchange_t *last_request; /* last LLC request of the first contact; NULL: none */
