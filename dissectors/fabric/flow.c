@@ -524,7 +524,7 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 
 /* ---- the receiver ---- */
 
-/* Whether the PSN follows a READ whose request the receiver has taken in. */
+/* Whether the PSN before `psn` belongs to a READ whose request the receiver has accepted. */
 static bool
 follows_taken_read(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -706,7 +706,7 @@ comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 
 /* Called for a request with a right ICRC. If the requests directly before this request had wrong
  * ICRCs, their PSNs are missing at the receiver. These PSNs become a gap, which begins with
- * `corrupt_from`. */
+ * `corrupt_from`. PSNs above `psn` that were sent before stay in the run. */
 static void
 close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t frame)
 {

@@ -14,8 +14,8 @@
 typedef struct {
     uint64_t from;  /* the first number of the range */
     uint64_t to;    /* the first number after the range */
-    uint32_t frame_before; /* frame of the packet before the range, set by the caller; 0: not set */
-    uint32_t frame_after; /* frame of the packet after the range, set by the caller; 0: not set */
+    uint32_t frame_before; /* frame of the packet before the range; 0: not set */
+    uint32_t frame_after; /* frame of the packet after the range; 0: not set */
 } smcr_range_t;
 
 /* A set of numbers. All zeros: the empty set. */

@@ -231,7 +231,7 @@ smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_alloca
 #define SLOTS_MIN 16
 #define SLOTS_MAX 8192
 
-/* An RDMA WRITE packet that is not acknowledged yet. */
+/* A packet that is not acknowledged yet. */
 typedef struct smcr_unacked_packet {
     smcr_psn_t psn; /* unwrapped PSN of the packet */
     const smcr_ack_t **acked; /* see smcr_unacked_add() */
@@ -244,7 +244,8 @@ slot_at(const smcr_unacked_t *unacked, uint32_t i)
     return &unacked->ring[(unacked->first + i) % unacked->slots];
 }
 
-/* Doubles the number of slots of the circular list. */
+/* Doubles the number of slots of the circular list; makes SLOTS_MIN slots if there are none. The
+ * oldest packet moves to slot 0. */
 static void
 grow_list(smcr_unacked_t *unacked, wmem_allocator_t *scope)
 {

@@ -12,7 +12,7 @@
 
 /* ---- acknowledgements ---- */
 
-/* A queue of RDMA WRITE packets that are not acknowledged yet. One acknowledgement covers all
+/* A queue of packets that are not acknowledged yet. One acknowledgement covers all
  * packets up to its PSN (InfiniBand Architecture Specification, volume 1, 9.7.5). All zeros: the
  * queue is empty. */
 typedef struct {

@@ -31,7 +31,8 @@ typedef struct segment {
     smcr_when_t when; /* frame and time of the segment */
     smcr_translation_end_t ends[2]; /* of the sender, of the receiver */
     bool has_copy;    /* the capture has a copy of it, so it stays as long as the file is open */
-    struct segment *next; /* the segment that came after it; NULL: none */
+    struct segment *next; /* the next kept segment, in the order in which they came; NULL: this is
+                             the newest one */
 } segment_t;
 
 /* A conversation that is a copy. */

@@ -168,8 +168,8 @@ void smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record);
  * that InfiniBand's dissector would write. */
 void smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce);
 
-/* Writes into the Info column which packet a response (acknowledgement, NAK, RNR NAK) or a CNP
- * answers. Does nothing for other packets. */
+/* Writes into the Info column which packet a response or a CNP answers. Does nothing for other
+ * packets. */
 void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
                       const smcr_ib_headers_t *roce);
 

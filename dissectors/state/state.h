@@ -1,6 +1,6 @@
 /* Knows what the first pass learns of the SMC-R traffic of one capture file: the door of model,
- * evidence, rules and flow. Does not know dissection; uses GLib and wmem only. The rooms above read
- * it.
+ * evidence, rules and flow. Does not know dissection; uses GLib and wmem only. The rooms above
+ * include it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

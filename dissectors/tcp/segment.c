@@ -55,8 +55,9 @@ closes_connection(uint8_t flags)
  * - The rest is missing in the capture. Only a later pass knows that no frame continues the
  *   message, and shows the message at its own frame. */
 
-/* First pass: if the segment is a FIN or RST directly after the first bytes of an incomplete
- * message, notes in the smcr_tcp_begun_t that the segment ends this message. */
+/* First pass: if the segment is a FIN or RST that has the last of the first bytes of an incomplete
+ * message, or comes directly after them, notes in the smcr_tcp_begun_t that the segment ends this
+ * message. */
 static void
 note_end_of_begun(const shown_segment_t *segment)
 {

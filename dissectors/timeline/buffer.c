@@ -21,7 +21,7 @@
  * With an update, the reader reports up to which position it has read. If the reader knows that the
  * writer waits for space, it sends an update for each tenth of the buffer that it has read. The
  * reader knows of the wait once its host has acknowledged the message with which the wait begins.
- * If the reader does not know of a wait, it sends an update only if less than half of the buffer is
+ * If the reader does not know of a wait, it sends an update only if at most half of the buffer is
  * free. So data certainly lie unread if the number of unreported bytes is higher than the reader
  * may have read without a report. */
 static void

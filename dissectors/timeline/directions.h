@@ -129,6 +129,8 @@ typedef struct {
     smcr_when_t last_seen;    /* last captured packet of the writer; frame 0: none */
     smcr_when_t last_write;   /* last RDMA WRITE with data of the writer; if it is missing, the
                                  begin of its gap; frame 0: none */
+    bool last_write_is_late;  /* the packet in `last_write` is a retransmission, whose first
+                                 transmission is not captured */
     const smcr_link_t *last_write_link; /* link of the last captured RDMA WRITE; NULL: none */
     uint32_t last_write_psn;  /* PSN of this RDMA WRITE, 24 bits; set with `last_write_link` */
     smcr_when_t last_acked;   /* last acknowledgement of packets of the writer; frame 0: none */

@@ -177,6 +177,7 @@ note_missing_write(smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view
     if (writer->last_write.frame > writer->gap.since.frame)
         return;
     writer->last_write = writer->gap.since;
+    writer->last_write_is_late = false;
     writer->request_acked = NULL;
 }
 

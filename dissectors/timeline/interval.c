@@ -608,7 +608,7 @@ smcr_intervals_each_piece(const smcr_intervals_t *intervals, smcr_interval_t spa
     for_each_piece(intervals, span, sink, data);
 }
 
-/* Settled time counts as a whole, then the pieces after it. */
+/* The sums of all settled pieces are added first. Then the time after them is divided. */
 smcr_interval_division_t
 smcr_intervals_divide(const smcr_intervals_t *intervals, smcr_interval_t span)
 {

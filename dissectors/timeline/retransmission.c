@@ -38,14 +38,12 @@ smcr_timeline_shows_needless_retransmission(const smcr_timeline_writer_t *writer
            smcr_psn_distance(writer->retransmitted_psn, sent->psn) > 0;
 }
 
-/* Whether the packet of `record` fills a sequence gap that the timeline has noticed before, and its
- * sender has stepped back. Such a packet counts as a retransmission. */
+/* Whether the packet of `record` fills a sequence gap, its sender has stepped back, and the
+ * timeline has noticed a gap of this writer. Such a packet counts as a retransmission. */
 static bool
 fills_noticed_gap(const smcr_timeline_writer_t *writer, const smcr_record_t *record)
 {
-    bool fills_gap = record->order == SMCR_FLOW_IS_LATE && record->first_frame;
-
-    return fills_gap && writer->gap_noticed.frame && !smcr_record_is_out_of_order(record);
+    return writer->gap_noticed.frame && smcr_record_fills_gap_again(record);
 }
 
 /* Frame and time of the first transmission of the packet of `record`, or of the packet in flight

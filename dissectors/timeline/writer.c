@@ -67,6 +67,8 @@ note_last_write(const smcr_timeline_step_t *step, smcr_timeline_writer_t *writer
                 const smcr_ack_t *const *acked)
 {
     writer->last_write = step->packet->when;
+    writer->last_write_is_late = smcr_record_misses_first(step->packet->record) ||
+                                 smcr_record_fills_gap_again(step->packet->record);
     writer->last_write_link = step->packet->record->link;
     writer->last_write_psn = step->packet->roce->psn;
     writer->request_acked = acked;

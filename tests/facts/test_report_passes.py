@@ -144,7 +144,7 @@ OF_ALTERED = "|".join(
             r"repeated_(packets|bytes)|blocked_count)"
         ),
         r"connections\[\]\.((links\[\]\.from|first)_(frame|time)|end\.idle_(frame|time))",
-        r"connections\[\]\.end\.written_after",
+        r"connections\[\]\.end\.(written_after|late_write_(after|by)_(frame|time))",
         # and the answers to them, and whether they are answers
         r"connections\[\]\.\w+_to_\w+\.(answer_time_s\..*|unasked_writes)",
         # CDC messages after a gap: what they mean is known when their receiver has them
@@ -153,7 +153,7 @@ OF_ALTERED = "|".join(
         r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\..*)",
         r"connections\[\]\.longest_waits.*",
         # LLC on a link that nothing has named yet
-        r"connections\[\]\.setup(_s|\.llc_s|_longest)",
+        r"connections\[\]\.setup(_s|\.(llc_)?(least|most)_s|\.llc_s|_longest)",
         # packets before the first sign of SMC-R: one pass counts them as RoCE that is not known to
         # be SMC-R
         rf"(link_groups|rdma_flows)\[\]\.first_(frame|time)|rdma_flows\[\]\.({FLOW}|opcodes\.\w+)",

@@ -274,6 +274,7 @@ FOUND_OF_CAPTURE = {
     "handshake_unfinished",
     "other_roce",  # headers that are not in order, or captured twice
     "reordered",
+    "unsorted",
     *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE),
 }
 # Findings that say less than others of the same: where a stronger one is true, so is the weaker

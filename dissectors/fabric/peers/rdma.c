@@ -488,7 +488,8 @@ needs_port(const smcr_rdma_flow_t *flow)
     return flow->ground == SMCR_GROUND_NONE && !flow->conn && !flow->several_sources;
 }
 
-/* Makes the two flows peers of each other. `ground`: what proves it. */
+/* Makes the two flows peers of each other: the target queue pair of each is the source of the
+ * other. `ground`: what proves it. */
 static void
 connect_flows(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, enum smcr_ground ground)
 {

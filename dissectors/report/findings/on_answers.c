@@ -667,8 +667,8 @@ find_hung_server(smcr_finder_t *finder)
 
 /* ---- clients that give up ---- */
 
-/* Returns the wait of a client for an answer that ended when the client closed or aborted the
- * connection; NULL: there is none, or the server also writes unasked, so that no answer may be
+/* Returns the wait of a client for an answer that was open when the connection closed. NULL: there
+ * is none, the roles are not known, or the server also writes unasked, so that no answer may be
  * due. */
 static const smcr_entry_conn_open_wait_t *
 given_up_wait(const smcr_entry_connection_t *conn)

@@ -1,5 +1,6 @@
 /* Knows which packets a capture may miss, and what the capture therefore proves about two peers:
- * when a packet comes, or after later packets. Does not know any rule or event.
+ * when a packet comes, or after later packets. Does not know any rule or event. Called by rooms
+ * that report only what the capture proves.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -364,8 +364,8 @@ typedef struct {
     };
     SMCR_RECORD_ENTRIES(SMCR_RECORD_DECLARE_SOMETIMES)
     SMCR_RECORD_SOMETIMES(SMCR_RECORD_DECLARE_SOMETIMES)
-    smcr_record_wait_t acks; /* the packet that this ACK acknowledges, and how long the ACK took;
-                                time SMCR_RECORD_NO_TIME: an earlier ACK has acknowledged the
+    smcr_record_wait_t acks; /* the packet that this response acknowledges, and how long it took;
+                                time SMCR_RECORD_NO_TIME: an earlier response has acknowledged the
                                 packet. Packed only if not zero */
     /* time since the last frame of the packet's connection, in the form that
      * smcr_conn_note_activity() returns. Packed only if not zero */
@@ -410,6 +410,23 @@ smcr_record_misses_first(const smcr_record_t *record)
     return record->order != SMCR_FLOW_IS_RETRANSMISSION && record->was_discarded;
 }
 
+/* Whether the network has changed the order of packets: see smcr_flow_is_out_of_order(). */
+static inline bool
+smcr_record_is_out_of_order(const smcr_record_t *record)
+{
+    return smcr_flow_is_out_of_order(record->order, record->step);
+}
+
+/* Whether the packet fills a sequence gap, and is a retransmission: the first transmission is not
+ * captured. */
+static inline bool
+smcr_record_fills_gap_again(const smcr_record_t *record)
+{
+    bool fills_gap = record->order == SMCR_FLOW_IS_LATE && record->first_frame;
+
+    return fills_gap && !smcr_record_is_out_of_order(record);
+}
+
 /* Whether the contents of the packet are older than its place in the capture: its first
  * transmission is missing, and was acknowledged before. */
 static inline bool
@@ -447,13 +464,6 @@ static inline bool
 smcr_record_is_new(const smcr_record_t *record)
 {
     return record->order == SMCR_FLOW_IS_NEXT || record->order == SMCR_FLOW_IS_AFTER_GAP;
-}
-
-/* Whether the network has changed the order of packets: see smcr_flow_is_out_of_order(). */
-static inline bool
-smcr_record_is_out_of_order(const smcr_record_t *record)
-{
-    return smcr_flow_is_out_of_order(record->order, record->step);
 }
 
 /* Analysis of a CDC message that its receiver took in when the message came; NULL: there is none,
@@ -515,7 +525,7 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
     record->has_number = link->has_number;
 }
 
-#define SMCR_RECORD_OUTERMOST UINT16_MAX /* `layer` of the first record of a frame */
+#define SMCR_RECORD_OUTERMOST UINT16_MAX /* as `layer`: the first record of the frame */
 
 /* Reads the record of the packet at `layer` of the frame into `*record`. `layer`
  * SMCR_RECORD_OUTERMOST: the first record of the frame. Returns false if there is no record;

@@ -1,6 +1,6 @@
 /* Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
  * streams, records. Does not know the changes and breaches that a message causes. Most rooms above
- * state/ read the state through state.h.
+ * state/ include state.h, and read the state through it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

@@ -59,7 +59,8 @@ has_code(const smcr_fallback_t *fallback)
 }
 
 /* Returns the Decline of the side that did not cause the fallback (`by` did), if both sides have
- * sent a Decline. Frame 0: they have not, or `by` is not known. */
+ * sent a Decline: `crossed_frame` of the fallback. Frame 0: they have not, or `by` is not
+ * known. */
 static smcr_when_t
 crossed_decline(const smcr_collect_conn_stats_t *counted, smcr_figure_role_t by)
 {

@@ -75,9 +75,12 @@ note_idle(smcr_collect_times_t *times)
     const smcr_timeline_writer_t *writer = times->timeline.writer;
 
     times->idle = times->timeline.begun;
-    for (int side = 0; side < 2; side++)
-        if (writer[side].last_write.frame > times->idle.frame)
-            times->idle = writer[side].last_write;
+    for (int side = 0; side < 2; side++) {
+        if (writer[side].last_write.frame <= times->idle.frame)
+            continue;
+        times->idle = writer[side].last_write;
+        times->idle_is_late = writer[side].last_write_is_late;
+    }
 }
 
 /* Notes four facts about the end of the connection:
@@ -370,7 +373,8 @@ idle_before(const certain_t *certain, smcr_when_t ended)
         if (!smcr_collect_times_complete_in(certain->times, certain->conn, side, ended))
             is_complete = false;
     bool may_miss_write =
-        !is_complete && smcr_evidence_conn_lacks_between(certain->conn, since, ended.frame);
+        certain->times->idle_is_late ||
+        (!is_complete && smcr_evidence_conn_lacks_between(certain->conn, since, ended.frame));
     for (int side = 0; side < 2; side++)
         may_miss_write |= !smcr_timeline_hears_acks(&certain->times->timeline, side);
     return may_miss_write ? (smcr_when_t){0, 0} : idle;

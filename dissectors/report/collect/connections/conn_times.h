@@ -52,6 +52,7 @@ typedef struct {
                          ends the connection (`of[].ended`), or the begin of the gap in which it is
                          missing; without such a WRITE, the first packet of the connection; set with
                          `ended` */
+    bool idle_is_late; /* `idle` is a retransmission, whose first transmission is not captured */
     int first_sender;    /* side that sent the first packet of the connection */
     smcr_when_t whole_since; /* packet from which on no packet of the link is missing up to the
                                 first packet of the connection, in both directions; frame 0: none */
