@@ -190,7 +190,18 @@ taken_flow_of(const smcr_points_t *points, const smcr_points_tcp_segment_t *segm
     return smcr_observed_find(points->flow_numbers, key) - 1;
 }
 
-/* The two flows of a connection have the indexes n and n + 1, n even. */
+/* Returns the index of the flow that the flow `index` is a copy of, after any number of copies;
+ * `index` itself if it is no copy. */
+static uint32_t
+last_original(const smcr_points_t *points, uint32_t index)
+{
+    while (points->flows[index].original)
+        index = points->flows[index].original - 1;
+    return index;
+}
+
+/* The two flows of a connection have the indexes n and n + 1, n even. A flow is never a copy of one
+ * of its own copies. */
 void
 smcr_points_join_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *copy,
                      const smcr_points_tcp_segment_t *original)
@@ -198,7 +209,11 @@ smcr_points_join_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *cop
     smcr_points_t *tcp = points->tcp;
     uint32_t own = taken_flow_of(tcp, copy), first = taken_flow_of(tcp, original);
 
-    if (MAX(own, first) >= tcp->flow_count || own == first)
+    if (MAX(own, first) >= tcp->flow_count)
+        return;
+    own = last_original(tcp, own);
+    first = last_original(tcp, first);
+    if (own == first)
         return;
     join_flow(tcp, own, first);
     join_flow(tcp, own ^ 1, first ^ 1);
@@ -209,8 +224,7 @@ static void
 move_translated(smcr_points_t *points)
 {
     for (uint32_t i = 0; i < points->segment_count; i++)
-        while (points->flows[points->segments[i].flow].original)
-            points->segments[i].flow = points->flows[points->segments[i].flow].original - 1;
+        points->segments[i].flow = last_original(points, points->segments[i].flow);
 }
 
 /* ---- cutting segments into parts ---- */

@@ -715,6 +715,29 @@ test_many_equal(void)
     end(&scene);
 }
 
+/* One point shows both sides of NAT, so each of two connections looks like a copy of the other
+ * one. */
+static void
+test_copies_of_each_other(void)
+{
+    scene_t scene;
+    smcr_points_tcp_t tcp = {.length = 100, .flags = SMCR_POINTS_TCP_ACK};
+    smcr_points_tcp_segment_t segments[2];
+
+    begin(&scene, NULL, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        segments[i] = (smcr_points_tcp_segment_t){
+            .when = {i + 1, BEGIN + i * 1000}, .gid = {{0, [15] = 1}, {0, [15] = 2}},
+            .port = (uint16_t)(40000 + i), .connection = i + 1, .tcp = &tcp};
+        smcr_points_take_plain(scene.points);
+        g_assert_true(smcr_points_take_tcp(scene.points, &segments[i]));
+    }
+    smcr_points_join_tcp(scene.points, &segments[1], &segments[0]);
+    smcr_points_join_tcp(scene.points, &segments[0], &segments[1]);
+    smcr_points_compare(scene.points); /* ends */
+    end(&scene);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -731,6 +754,7 @@ main(int argc, char **argv)
     g_test_add_func("/points/hop limits", test_hop_limits);
     g_test_add_func("/points/one clock", test_one_clock);
     g_test_add_func("/points/turns", test_turns);
+    g_test_add_func("/points/copies of each other", test_copies_of_each_other);
     for (unsigned i = 0; i < G_N_ELEMENTS(network_cases); i++) {
         char *path = g_strdup_printf("/points/network/%s", network_cases[i].name);
         g_test_add_data_func(path, &network_cases[i], test_networks);

@@ -117,7 +117,7 @@ colon_length(const char *text, name_kind_t *kind)
     *kind = !pair && count_groups(text, length, 2) == 6 ? MAC : IPV6;
     if (text[length] == '.' && ipv4_length(last + 1))
         return (size_t)(last + 1 - text) + ipv4_length(last + 1);
-    while (!pair && length && text[length - 1] == ':')
+    while (length > 1 && text[length - 1] == ':' && (!pair || text[length - 2] != ':'))
         length--;
     if (*kind == MAC)
         return length;
