@@ -131,12 +131,11 @@ smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t 
 
 /* ---- the flow ---- */
 
-/* Whether the retransmitted packet was already unanswered when the peer sent its last packet. Three
- * conditions hold:
- * 1. the first transmission came before the peer's last packet;
+/* Whether the retransmitted packet was already unanswered at `heard`, so that the silence began
+ * there. Three conditions hold:
+ * 1. the first transmission came before `heard`;
  * 2. no acknowledgement covers the packet;
- * 3. the peer's last response was no NAK.
- * The silence then began with the peer's last packet. */
+ * 3. the peer's last response was neither a NAK nor an RNR NAK. */
 static bool
 was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *record)
 {

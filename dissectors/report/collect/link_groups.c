@@ -135,9 +135,10 @@ has_ended(const smcr_link_t *link)
 }
 
 /* Returns since when requests to `side` of the link get no answer, up to the end of the capture.
- * Returns frame 0 in each of these cases: requests get answers; they have got none for less than
- * LOST_AFTER; they were retransmitted fewer than SMCR_COLLECT_LONG_SILENCE times; or the group was
- * idle. */
+ * Returns frame 0 in each of these cases: the side is not silent; less than LOST_AFTER passed from
+ * the begin of its silence to the last retransmission; no packet was retransmitted
+ * SMCR_COLLECT_LONG_SILENCE times; the group was idle when the silence began; or the flow has no
+ * figures. */
 static smcr_when_t
 silent_since(const smcr_link_t *link, unsigned side, const smcr_collect_t *collection)
 {

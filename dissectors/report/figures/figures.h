@@ -552,8 +552,8 @@ smcr_figure_names_t *smcr_figure_names_new(wmem_allocator_t *scope);
 void smcr_figure_names_apply(smcr_figure_names_t *names, wmem_allocator_t *scope, void *entry,
                              const smcr_figure_description_t *description);
 
-/* Returns the text with all addresses replaced. The text is allocated in `scope`, or lives as long
- * as `names`. */
+/* Returns the text with each IP and MAC address replaced by an invented one. The text is allocated
+ * in `scope`, or lives as long as `names`. */
 const char *smcr_figure_names_replace(smcr_figure_names_t *names, wmem_allocator_t *scope,
                                       const char *text);
 

@@ -349,7 +349,8 @@ smcr_doubt_not_by(const uint64_t *when, uint64_t by)
     return (smcr_doubt_proof_t){.has_come = has_happened, .about = when, .bound = by};
 }
 
-/* The claim reads `*when` later, so `*when` must live as long as the state. */
+/* `*when`, the time of the event that refutes the claim, is read later. So it must live as long as
+ * the state. */
 smcr_doubt_t
 smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64_t *when)
 {

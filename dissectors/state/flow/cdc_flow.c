@@ -388,7 +388,8 @@ take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
     begin_view(arrival, counted);
 }
 
-/* Whether it is known what the message announces. `view`: NULL gives false. */
+/* Whether it is known how many bytes the message announces, and how many announced bytes its
+ * receiver has not read. `view`: NULL gives false. */
 static bool
 knows_meaning(const smcr_record_cdc_t *view)
 {

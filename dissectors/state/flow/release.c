@@ -99,8 +99,8 @@ take(smcr_conn_t *conn, void *release)
     g_ptr_array_add(((release_t *)release)->leaving, conn);
 }
 
-/* Finds out which marked connections are in the list of their link group, and takes these out. Only
- * they leave. */
+/* Takes the marked connections out of the lists of their link groups, except the newest one of each
+ * group, which stays. */
 static void
 take_from_groups(release_t *release)
 {

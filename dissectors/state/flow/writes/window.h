@@ -15,7 +15,7 @@ void smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, s
 /* Learns that the arriving CDC message has announced the stream up to stream->announced. `flags`:
  * flags of the message, SMCR_CDC_FLAG_ bits. `known`: what is known of the cursors of the message.
  * Needs `record->cdc_analysis` of the message. Returns the number of bytes in the captured WRITEs
- * that the message announces. */
+ * that the message, or a missing message before it, announces. */
 uint64_t smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint8_t flags,
                            const smcr_evidence_cursors_t *known);
 

@@ -549,10 +549,10 @@ describe_request(const smcr_arrival_t *arrival)
     };
 }
 
-/* Keeps the request that begins with the packet, in place of the oldest kept request of the queue
- * pair. Returns the kept request. `late`: object of the first packet for facts that are learned
- * later; NULL: the packet has none so far. `refused`: the same request in an earlier transmission
- * after a PSN gap, which the receiver discarded; NULL: none. */
+/* Keeps the request that begins with the packet, in place of the oldest one if the queue pair keeps
+ * as many as it can. Returns the kept request. `late`: object of the first packet for facts that
+ * are learned later; NULL: the packet has none so far. `refused`: the same request in an earlier
+ * transmission after a PSN gap, which the receiver discarded; NULL: none. */
 static smcr_write_t *
 remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *refused)
 {
