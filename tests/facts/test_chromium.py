@@ -120,6 +120,8 @@ def says(value, text):
         return text == ", ".join(str(each["number"] or "?") for each in value)
     if text.startswith("0x"):
         return int(text, 16) == value
+    if isinstance(value, list) and len(set(value)) == 1 and isinstance(value[0], float):
+        return says(value[0], text)  # both bounds are one time
     if isinstance(value, list):
         bounds = re.search("≥|≤| to ", text) or text == "?" and value[0] == 0
         return bounds or text == ", ".join(map(str, value))
@@ -168,7 +170,9 @@ def says_part(entry, path, text):
     if least:
         return says(least, text)
     whole = Decimal(entry["last_time"]) - Decimal(entry["first_time"])
-    return text == "?" if width >= whole else abs(value_of(text.removeprefix("≤ ")) - most) < 1e-3
+    if round(Decimal(width), 9) >= whole:
+        return text == "?"
+    return abs(value_of(text.removeprefix("≤ ")) - most) < 1e-3
 
 
 def seconds_of(moment, report):
