@@ -400,8 +400,8 @@ EVERY = [
             "late-packet-was-lost",
             "dissectors/report/recovery/recovery.c",
             "facts/test_recovery.py::test_recovery_is_that_of_the_bytes[6.1-v2-n-lossy]",
-            "    if (is_retransmission(late)) {",
-            "    if (is_retransmission(late) || late->step) {",
+            "    if (smcr_step_retransmits(late->step)) {",
+            "    if (smcr_step_retransmits(late->step) || late->step) {",
         ),
         (
             RECOVERY,

@@ -310,11 +310,12 @@ misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn, bool 
 static void
 join_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
+    if (!flow->repeats.count) /* as nearly always */
+        return;
     bool is_burst = flow->steps.last_request + 1 == psn &&
                     packet->when.time < flow->steps.last_activity + BURST_PAUSE;
     smcr_psn_t last = MAX(flow->repeats.until, flow->repeats.joined);
-
-    if (flow->repeats.count && is_burst && psn == last + 1)
+    if (is_burst && psn == last + 1)
         flow->repeats.joined = psn;
 }
 

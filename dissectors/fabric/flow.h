@@ -100,7 +100,7 @@ typedef struct {
 static inline bool
 smcr_flow_is_out_of_order(unsigned order, const smcr_step_back_t *step)
 {
-    return order == SMCR_FLOW_IS_LATE && !(step && step->cause != SMCR_CAUSE_NONE);
+    return order == SMCR_FLOW_IS_LATE && !smcr_step_retransmits(step);
 }
 
 /* ---- the calls ---- */

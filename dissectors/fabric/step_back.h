@@ -40,6 +40,14 @@ typedef struct {
                         Frame 0: no NAK or RNR NAK names this PSN. */
 } smcr_step_back_t;
 
+/* Whether the packets of the step are retransmissions. False if it is not known why the sender has
+ * stepped back: the network may only have changed the order of packets; and if `step` is NULL. */
+static inline bool
+smcr_step_retransmits(const smcr_step_back_t *step)
+{
+    return step && step->cause != SMCR_CAUSE_NONE;
+}
+
 /* What a NAK means for the sender. */
 typedef enum {
     SMCR_STEP_REFUSED_OTHERWISE, /* NAK with any other code: it gives the sender no reason to go

@@ -106,6 +106,19 @@ def test_connection_of_another_program_is_not_joined(tshark, scratch):
     assert got == {PORTS[0]: BYTES[0], None: BYTES[1], PORTS[2]: BYTES[2]}
 
 
+def tokens_seen(seen):
+    """{port of the client: token of the server} in a report."""
+    return {each["client"]["port"]: each["tokens"]["server"] for each in seen["connections"]}
+
+
+def tokens_of(connections):
+    """The same of connections that a test has made, in the order of their ports."""
+    return {
+        PORTS[0] + nth: f"0x{connection.half['server'].token:08x}"
+        for nth, connection in enumerate(connections)
+    }
+
+
 def test_truncated_connections_that_end_together(tshark, scratch):
     """Snap length 96: no CLC message names a token or a link group. Some connections end at almost
     the same time, so that only the order between the others joins their halves. The fourth carries
@@ -134,11 +147,7 @@ def test_truncated_connections_that_end_together(tshark, scratch):
         capture.wait(0.3 if nth in (0, 6) else 0)
     capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
     seen, page = report(tshark, scratch, capture)
-    got = {each["client"]["port"]: each["tokens"]["server"] for each in seen["connections"]}
-    assert got == {
-        PORTS[0] + nth: f"0x{connection.half['server'].token:08x}"
-        for nth, connection in enumerate(connections)
-    }
+    assert tokens_seen(seen) == tokens_of(connections)
     assert len(seen["connections"]) == len(connections) and "probably" in page
 
 
@@ -172,11 +181,7 @@ def test_truncated_connections_with_a_missing_message(tshark, scratch):
         capture.frames = [each for nth, each in enumerate(capture.frames) if nth not in missing]
         capture.captured = {number: 96 for number in range(1, len(capture.frames) + 1)}
         seen, _ = report(tshark, scratch, capture)
-        got = {each["client"]["port"]: each["tokens"]["server"] for each in seen["connections"]}
-        assert got == {
-            PORTS[0] + nth: f"0x{connection.half['server'].token:08x}"
-            for nth, connection in enumerate(connections)
-        }, (sender, at)
+        assert tokens_seen(seen) == tokens_of(connections), (sender, at)
         assert len(seen["connections"]) == len(connections), (sender, at)
 
 

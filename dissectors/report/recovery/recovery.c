@@ -162,19 +162,11 @@ count_gap(smcr_entry_flow_recovery_t *figures, const gap_t *gap)
     figures->unfilled += gap->left;
 }
 
-/* Whether the late packet, whose step back is known now, is a retransmission of a packet that was
- * lost upstream. */
-static bool
-is_retransmission(const late_t *late)
-{
-    return late->step && late->step->cause != SMCR_CAUSE_NONE;
-}
-
 /* Returns the earlier of `first` and the late packet, if the network has reordered the packet. */
 static smcr_when_t
 first_reordered(smcr_when_t first, const late_t *late)
 {
-    bool is_reordered = late->depth && !is_retransmission(late);
+    bool is_reordered = late->depth && !smcr_step_retransmits(late->step);
 
     return is_reordered ? smcr_figure_when_earlier(first, late->when) : first;
 }
@@ -187,7 +179,7 @@ count_late(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const l
 {
     if (!late->depth)
         return;
-    if (is_retransmission(late)) {
+    if (smcr_step_retransmits(late->step)) {
         figures->refilled++;
         return;
     }

@@ -127,8 +127,7 @@ struct smcr_startless {
 /* True if the event that a first packet is missing has to be withdrawn: the packet comes later, and
  * is no retransmission. The cause of a step back is known late. */
 SMCR_DOUBT_CLAIM(start_has_come, const late_start_t *start,
-                 start->has_come &&
-                     !(start->step && start->step->cause != SMCR_CAUSE_NONE))
+                 start->has_come && !smcr_step_retransmits(start->step))
 
 /* Returns the entry for a packet of a request without its first packet: that of the packet before,
  * or a new one. */

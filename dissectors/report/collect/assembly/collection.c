@@ -31,13 +31,12 @@ static struct {
               {"infiniband", ROCE, 0}, {"icmp", ICMP, 0}, {"icmpv6", ICMP, 0},
               {"macc", MAC_CONTROL, 0}};
 
-/* Counts a frame. Frames of a capture need not be in order of time. So `first_time` is the lowest
- * time of all frames, and `last_time` the highest. A frame without a time changes neither. */
+/* Counts a frame. `time`: its time, nanoseconds since 1970. Frames of a capture need not be in
+ * order of time. So `first_time` is the lowest time of all frames, and `last_time` the highest. A
+ * frame without a time changes neither. */
 static void
-count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
+count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo, uint64_t time)
 {
-    uint64_t time = smcr_capture_when(pinfo).time;
-
     capture->frames++;
     capture->bytes += pinfo->fd->pkt_len;
     capture->cut_frames += pinfo->fd->cap_len < pinfo->fd->pkt_len ? 1 : 0;
@@ -51,12 +50,11 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
 }
 
 /* Counts the frame if the file is not sorted at this frame: its time is before that of the frame
- * before. After the clock was set back, the corrected times are compared. */
+ * before. `when`: number and time of the frame. After the clock was set back, the corrected times
+ * are compared. */
 static void
-count_unsorted(smcr_collect_t *all, const packet_info *pinfo)
+count_unsorted(smcr_collect_t *all, const packet_info *pinfo, smcr_when_t when)
 {
-    smcr_when_t when = smcr_capture_when(pinfo);
-
     if (pinfo->fd->has_ts && when.time < all->last_time)
         smcr_collect_notices_count_step_back(all, SMCR_FIGURE_UNSORTED_FILTER, when,
                                              all->last_time - when.time);
@@ -364,15 +362,15 @@ static void
 take_frame(smcr_collect_t *all, const packet_info *pinfo)
 {
     unsigned layers = find_layers(all, pinfo);
+    smcr_when_t when = smcr_capture_when(pinfo);
+    uint64_t set_back = smcr_capture_clock_step(pinfo);
 
-    count_frame(&all->capture, pinfo);
-    count_unsorted(all, pinfo);
-    if (smcr_capture_clock_step(pinfo))
-        smcr_collect_notices_count_step_back(all, SMCR_FIGURE_CLOCK_FILTER,
-                                             smcr_capture_when(pinfo),
-                                             smcr_capture_clock_step(pinfo));
+    count_frame(&all->capture, pinfo, when.time);
+    count_unsorted(all, pinfo, when);
+    if (set_back)
+        smcr_collect_notices_count_step_back(all, SMCR_FIGURE_CLOCK_FILTER, when, set_back);
     if (all->keeps_frames && pinfo->fd->cap_len < pinfo->fd->pkt_len)
-        smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
+        smcr_collect_notices_count(all, "frame.cap_len < frame.len", when, 1);
     all->capture.roce_frames += (layers & ROCE) != 0;
     bool is_copy = smcr_points_is_copy(smcr_state_points(smcr_capture_state()), pinfo->num);
     all->capture.point_copies += (layers & ROCE) && is_copy;
