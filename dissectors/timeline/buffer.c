@@ -124,7 +124,7 @@ smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side)
     const smcr_record_cdc_t *view = step->packet->record->cdc_analysis;
     const smcr_record_cdc_rare_t *wait = smcr_record_cdc_rare(view);
 
-    if (!wait || wait == writer->wait.wait)
+    if (!wait || wait == writer->wait.wait || step->timeline->is_aborted)
         return;
     if (writer->wait.wait)
         smcr_timeline_end_wait(step, side, step->packet->when);
@@ -137,6 +137,21 @@ smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side)
     if (!writer->draining && view->size) {
         writer->draining = &view->acked;
         writer->half = view->announced - MIN(view->announced, view->size / 2);
+    }
+}
+
+/* The program of each end gets an error instead of space. A writer that waited has not finished its
+ * request, so it waits for no answer, either. */
+void
+smcr_timeline_take_abort(const smcr_timeline_step_t *step)
+{
+    step->timeline->is_aborted = true;
+    for (int side = 0; side < 2; side++) {
+        smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+        if (!writer->wait.wait)
+            continue;
+        smcr_timeline_end_wait(step, side, step->packet->when);
+        writer->request_acked = NULL;
     }
 }
 

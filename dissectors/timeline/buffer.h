@@ -31,6 +31,10 @@ void smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_whe
  * the CDC message of `step` on (smcr_record_cdc_rare_t). */
 void smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side);
 
+/* Handles a CDC message that aborts the connection (RFC 7609, 4.8.2): both writers stop waiting for
+ * space, and never wait again. */
+void smcr_timeline_take_abort(const smcr_timeline_step_t *step);
+
 /* Ends the current wait of the writer `side`, since the writer sends new data, also if no update of
  * the reader is captured. Data on another link do not end the wait: after a failover the writer may
  * send data of the old link once more (RFC 7609, 4.6.1). Also notes since when the writer's data

@@ -213,6 +213,7 @@ typedef struct {
                                    are equal */
     uint32_t gaps[2];     /* by sender: `gap_count` of the last packet (smcr_timeline_packet_t) */
     bool is_late;         /* the start of the connection is not captured */
+    bool is_aborted;      /* a captured CDC message aborts the connection */
     smcr_when_t last_gap; /* last packet of the connection before which packets of either side are
                              missing on the same link; frame 0: none */
     bool misses_acks;     /* acknowledgements may be missing anywhere in the capture */

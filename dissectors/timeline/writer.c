@@ -347,6 +347,8 @@ take_cdc(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
         take_known_message(step, side, view, announces_unseen);
     else
         take_unknown_message(step, side, validates);
+    if (cdc && cdc->state & SMCR_CDC_STATE_ABORT)
+        smcr_timeline_take_abort(step);
 }
 
 /* Begins the timeline with the first packet of the connection. If the start of the connection is

@@ -186,14 +186,14 @@ CREATE TABLE smcr_lines
         Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `first_repeated_time`
         Nullable(DateTime64(9, 'UTC')), `is_over` Nullable(Bool), `attempts` Nullable(UInt64), `repeated`
         Nullable(UInt64), `other_queue_pair_time` Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64),
-        `other_link_time` Nullable(DateTime64(9, 'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `early_time`
-        Nullable(DateTime64(9, 'UTC')), `others_s` Nullable(Float64), `others` Array(Tuple(`begin_time`
-        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC'))))), `acked_longest`
-        Nullable(UInt64), `stuck` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9,
-        'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing` Nullable(UInt64), `is_refused`
-        Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac`
-        Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64), `still_most_s`
-        Nullable(Float64), `longest` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        `other_link_time` Nullable(DateTime64(9, 'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `host_time`
+        Nullable(DateTime64(9, 'UTC')), `early_time` Nullable(DateTime64(9, 'UTC')), `others_s` Nullable(Float64),
+        `others` Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9,
+        'UTC'))))), `acked_longest` Nullable(UInt64), `stuck` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')),
+        `end_time` Nullable(DateTime64(9, 'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing`
+        Nullable(UInt64), `is_refused` Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)),
+        `pause` Tuple(`port_mac` Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64),
+        `still_most_s` Nullable(Float64), `longest` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
         Nullable(DateTime64(9, 'UTC'))), `intervals` Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')),
         `end_time` Nullable(DateTime64(9, 'UTC')), `still_s` Nullable(Float64), `still_most_s` Nullable(Float64),
         `port_mac` Nullable(String), `priority` Nullable(UInt64))), `stopped` Tuple(`since_time`

@@ -79,8 +79,8 @@ CREATE OR REPLACE MACRO flow_pause_filled(it) AS CASE WHEN it IS NOT NULL THEN {
 CREATE OR REPLACE MACRO flow_silence_filled(it) AS CASE WHEN it IS NOT NULL THEN {'begin_time': it."begin_time",
     'end_time': it."end_time", 'first_repeated_time': it."first_repeated_time", 'is_over': it."is_over", 'attempts':
     it."attempts", 'repeated': it."repeated", 'other_queue_pair_time': it."other_queue_pair_time", 'other_link':
-    it."other_link", 'other_link_time': it."other_link_time", 'tcp_time': it."tcp_time", 'early_time':
-    it."early_time", 'others_s': coalesce(it."others_s", 0), 'others': it."others"} END;
+    it."other_link", 'other_link_time': it."other_link_time", 'tcp_time': it."tcp_time", 'host_time': it."host_time",
+    'early_time': it."early_time", 'others_s': coalesce(it."others_s", 0), 'others': it."others"} END;
 CREATE OR REPLACE MACRO causes_filled(it) AS CASE WHEN it IS NOT NULL THEN {'nak': coalesce(it."nak", 0), 'icrc':
     coalesce(it."icrc", 0), 'rnr': coalesce(it."rnr", 0), 'read': coalesce(it."read", 0), 'timeout':
     coalesce(it."timeout", 0), 'unknown': coalesce(it."unknown", 0)} END;
@@ -300,32 +300,32 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         UBIGINT, "longest_silence" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9),
         "first_repeated_time" DECIMAL(20, 9), "is_over" BOOLEAN, "attempts" UBIGINT, "repeated" UBIGINT,
         "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT, "other_link_time" DECIMAL(20, 9), "tcp_time"
-        DECIMAL(20, 9), "early_time" DECIMAL(20, 9), "others_s" DOUBLE, "others" STRUCT("begin_time" DECIMAL(20, 9),
-        "end_time" DECIMAL(20, 9))[]), "acked_longest" UBIGINT, "stuck" STRUCT("begin_time" DECIMAL(20, 9), "end_time"
-        DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN, "rnr_naks"
-        UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s" DOUBLE,
-        "still_most_s" DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9)), "intervals"
-        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "still_s" DOUBLE, "still_most_s" DOUBLE,
-        "port_mac" VARCHAR, "priority" UBIGINT)[], "stopped" STRUCT("since_time" DECIMAL(20, 9), "silent_s" DOUBLE,
-        "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)), "recovery"
-        STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "implied_naks" UBIGINT, "read_timeouts" UBIGINT, "ack_timeout" UBIGINT, "go_back_n" UBIGINT,
-        "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "answered_twice" UBIGINT, "reordered" UBIGINT,
-        "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE),
-        "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
-        MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT, "copies"
-        UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT,
-        "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT),
-        "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
-        MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
+        DECIMAL(20, 9), "host_time" DECIMAL(20, 9), "early_time" DECIMAL(20, 9), "others_s" DOUBLE, "others"
+        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[]), "acked_longest" UBIGINT, "stuck"
+        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing"
+        UBIGINT, "is_refused" BOOLEAN, "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR,
+        "standstills" UBIGINT, "still_s" DOUBLE, "still_most_s" DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9),
+        "end_time" DECIMAL(20, 9)), "intervals" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9),
+        "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)[], "stopped"
+        STRUCT("since_time" DECIMAL(20, 9), "silent_s" DOUBLE, "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac"
+        VARCHAR, "priority" UBIGINT)), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
+        MAP(VARCHAR, UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "implied_naks" UBIGINT, "read_timeouts" UBIGINT,
+        "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT,
+        "answered_twice" UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time"
+        DECIMAL(20, 9), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing"
+        UBIGINT, "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad"
+        UBIGINT, "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9), "filter"
         VARCHAR, "count" UBIGINT)',

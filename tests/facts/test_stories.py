@@ -187,6 +187,34 @@ STORY = {
         [],
         [r"previous packet", r"downstream"],
     ),
+    # the abort ends the wait: the client's program slept for 0.5 s
+    "reader-closes-unread": (
+        [r"The client aborted 10\.0\.0\.1:45976", r"had read nothing for 522 ms"],
+        [
+            r"client 10\.0\.0\.1 read nothing for 522 ms: .* waited 526 ms in all \(58 %",
+            r"10\.0\.0\.2:5000 → 10\.0\.0\.1:45976 911 ms 83\.5 KiB 526 ms",
+        ],
+        [DEAD_HOST, LOST, r"7\d\d ms"],
+    ),
+    # the host resets TCP first; later it reports its IPv6 groups and looks for routers
+    "port-down": (
+        [r"TCP reset by the server", r"100 bytes from the client not reported as read"],
+        [
+            r"No packet from 10\.0\.0\.2 QP 17 \(link 1\) to 10\.0\.0\.1 for at least 31\.8 s .*"
+            r"; during the silence 10\.0\.0\.2 sent other packets \(frame 161\): the path or the "
+            r"queue pair failed, not the host"
+        ],
+        [DEAD_HOST, LOST, r"sent no other packet"],
+    ),
+    "one-way-roce": (
+        [
+            r"^Nothing from 10\.0\.0\.1 arrives at 10\.0\.0\.2 over RoCE \(link 1\): no answer to "
+            r"1,002 retransmissions, and 10\.0\.0\.2 retransmitted 50 packets that 10\.0\.0\.1 had "
+            r"acknowledged: only this direction of the path fails frame 30$"
+        ],
+        [r"timeout waiting for CONFIRM LINK"],
+        [DEAD_HOST, LOST, r"although they had arrived"],
+    ),
     "mtu-icmp": ([r"MTU", r"1,?500", r"192\.0\.2\.1", r"ICMP"], [], [r"No fault"]),
 }
 
@@ -391,7 +419,7 @@ DAMAGED = [
     (
         "s16b-rude-close",
         THINNED,
-        [r"2 reads slowly: on 10\.0\.0\.1:58734 → \S+ the writer waited 287 ms \(86 %"],
+        [r"2 reads slowly: on 10\.0\.0\.1:58734 → \S+ the writer waited 245 ms \(73 %"],
         [],
     ),
     ("s20-busy", THINNED, [r"10\.0\.0\.1 reads slowly: on 10\.0\.0\.2:80 → 10\.0\.0\.1:41784"], []),

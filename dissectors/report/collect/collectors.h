@@ -78,6 +78,8 @@ typedef struct smcr_collection {
 
     wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;
                           NULL: none yet */
+    wmem_map_t *hosts_heard; /* last packet of each sender: its GID, or a key made of its MAC
+                                address -> smcr_when_t (heard.c); NULL: none yet */
 
     smcr_collect_tcp_wait_t tcp_wait; /* waits of the TCP connection that waited longest for
                                          retransmissions */
@@ -194,11 +196,12 @@ const char *smcr_collect_host(const smcr_collect_t *collection, const address *h
 typedef struct {
     smcr_when_t roce; /* last RoCE packet; frame 0: none */
     smcr_when_t tcp;  /* last TCP segment without RST; frame 0: none */
+    smcr_when_t *host; /* last packet of the sender to any address; never NULL */
 } smcr_collect_heard_t;
 
-/* A time in which requests are retransmitted, and the peer sends nothing. `other_qp`, `tcp` and
- * `other_link` have only packets after `proven_frame`. Their frame is 0 if no such packet was
- * captured. */
+/* A time in which requests are retransmitted, and the peer sends nothing. `other_qp`, `tcp`,
+ * `other_link` and `host` have only packets after `proven_frame`. Their frame is 0 if no such
+ * packet was captured. */
 typedef struct {
     smcr_interval_t time;   /* begins with the peer's last packet, or with the first request after
                                that packet (`heard` and `asked` of smcr_collect_flow_times_t). Ends
@@ -219,6 +222,8 @@ typedef struct {
                                of `time` and not after `proven_frame`; frame 0: none */
     smcr_when_t other_link; /* last packet of the peer's host on another link of the link group,
                                between other addresses */
+    smcr_when_t host;       /* last packet of the peer's host, of any protocol and to any address:
+                               from the peer's address, or from the MAC address of its device */
     uint64_t link;          /* number of the link of `other_link`, SMCR_FIGURE_UNKNOWN: not known;
                                only set if `other_link` is */
     bool is_over;           /* the silence has ended: the peer has sent a packet since, or the
@@ -238,6 +243,17 @@ typedef struct {
 smcr_collect_heard_t *smcr_collect_heard_of(smcr_collect_t *collection,
                                             const uint8_t from[SMCR_GID_LENGTH],
                                             const uint8_t to[SMCR_GID_LENGTH]);
+
+/* Notes a frame that is neither a RoCE packet nor a TCP segment as the last packet of its sender.
+ * `mac`: MAC address of the sender, 6 bytes; NULL: not known. `gid`: IP address of the sender as
+ * GID; NULL: none, or not known. */
+void smcr_collect_heard_take_other(smcr_collect_t *collection, const uint8_t *mac,
+                                   const uint8_t *gid, smcr_when_t when);
+
+/* Notes the MAC address of a device (6 bytes, not zeros), as CLC states it. `gid`: GID of the
+ * device. */
+void smcr_collect_heard_name_device(smcr_collect_t *collection, const uint8_t gid[SMCR_GID_LENGTH],
+                                    const uint8_t *mac);
 
 /* Notes in `silence` the last packets that the silent host has sent elsewhere: those after
  * `proven_frame`, and the last one before (`early`). `same_way`: last packets from the address of

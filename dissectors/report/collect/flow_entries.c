@@ -7,12 +7,12 @@
 #include "fields.h"
 #include "followed.h"
 
-/* Whether the silent host has sent a packet on another queue pair, on another link or over TCP
- * during the silence. */
+/* Whether the silent host has sent any packet during the silence. */
 static bool
 was_heard(const smcr_collect_silence_t *silence)
 {
-    return silence->other_qp.frame || silence->other_link.frame || silence->tcp.frame;
+    return silence->other_qp.frame || silence->other_link.frame || silence->tcp.frame ||
+           silence->host.frame;
 }
 
 /* Fills in the queue pair that sends the flow, and the ground on which its number is known.

@@ -406,6 +406,7 @@ silence_entry(const smcr_collect_silence_t *silence, wmem_allocator_t *scope)
         .other_link_frame = silence->other_link,
         .other_link = silence->other_link.frame ? silence->link : SMCR_FIGURE_UNKNOWN,
         .tcp_frame = silence->tcp,
+        .host_frame = silence->host,
         .early_frame = silence->early};
     return entry;
 }

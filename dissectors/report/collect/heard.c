@@ -1,6 +1,7 @@
 /* Keeps, for each pair of addresses, the last packets that the second address got from the first:
- * the last one over RoCE, and the last one over TCP. While requests get no answer, these packets
- * show on which other ways the silent host still sends. Also keeps the texts of addresses.
+ * the last one over RoCE, and the last one over TCP. Keeps the last packet of each sender, too.
+ * While requests get no answer, these packets show on which other ways the silent host still sends.
+ * Also keeps the texts of addresses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -21,7 +22,62 @@ typedef struct {
     smcr_collect_heard_t heard; /* last packets from `key.from` to `key.to` */
 } pair_heard_t;
 
+/* The last packet of a sender. */
+typedef struct {
+    uint8_t sender[SMCR_GID_LENGTH]; /* key of `collection->hosts_heard`: GID in network byte order,
+                                        IPv4 mapped; or write_mac_key() */
+    smcr_when_t last; /* last packet of this sender; frame 0: none so far */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* of a GID: MAC address of its device; zeros: not known */
+} sender_heard_t;
+
 SMCR_WIRE_KEY(hash_pair, equal_pairs, sizeof(pair_t))
+SMCR_WIRE_KEY(hash_sender, equal_senders, SMCR_GID_LENGTH)
+
+/* Writes the key of a MAC address (6 bytes). It begins as a multicast address of IPv6, which no
+ * sender has, so it is the GID of no sender. */
+static void
+write_mac_key(uint8_t key[SMCR_GID_LENGTH], const uint8_t *mac)
+{
+    memset(key, 0xff, SMCR_GID_LENGTH);
+    memcpy(key + SMCR_GID_LENGTH - SMCR_WIRE_MAC_LENGTH, mac, SMCR_WIRE_MAC_LENGTH);
+}
+
+/* Returns the entry of a sender; makes it if there is none. `sender`: GID, or key of a MAC
+ * address. */
+static sender_heard_t *
+get_sender(smcr_collect_t *collection, const uint8_t sender[SMCR_GID_LENGTH])
+{
+    if (!collection->hosts_heard)
+        collection->hosts_heard = wmem_map_new(collection->scope, hash_sender, equal_senders);
+    sender_heard_t *entry = wmem_map_lookup(collection->hosts_heard, sender);
+    if (!entry) {
+        entry = wmem_new0(collection->scope, sender_heard_t);
+        memcpy(entry->sender, sender, SMCR_GID_LENGTH);
+        wmem_map_insert(collection->hosts_heard, entry->sender, entry);
+    }
+    return entry;
+}
+
+void
+smcr_collect_heard_name_device(smcr_collect_t *collection, const uint8_t gid[SMCR_GID_LENGTH],
+                               const uint8_t *mac)
+{
+    memcpy(get_sender(collection, gid)->mac, mac, SMCR_WIRE_MAC_LENGTH);
+}
+
+void
+smcr_collect_heard_take_other(smcr_collect_t *collection, const uint8_t *mac, const uint8_t *gid,
+                              smcr_when_t when)
+{
+    uint8_t key[SMCR_GID_LENGTH];
+
+    if (gid)
+        get_sender(collection, gid)->last = when;
+    if (!mac)
+        return;
+    write_mac_key(key, mac);
+    get_sender(collection, key)->last = when;
+}
 
 /* Returns the key of the packets from one GID to another. */
 static pair_t
@@ -47,6 +103,7 @@ smcr_collect_heard_of(smcr_collect_t *collection, const uint8_t from[SMCR_GID_LE
     if (!entry) {
         entry = wmem_new0(collection->scope, pair_heard_t);
         entry->key = pair;
+        entry->heard.host = &get_sender(collection, from)->last;
         wmem_map_insert(collection->heard, &entry->key, entry);
     }
     return &entry->heard;
@@ -129,16 +186,37 @@ note_links_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
     }
 }
 
+/* Notes the last packet that came from the MAC address of the silent device, and is neither a RoCE
+ * packet nor a TCP segment, if it is later than `silence->host`. */
+static void
+note_device(const smcr_collect_t *collection, const smcr_qp_t *silent,
+            smcr_collect_silence_t *silence)
+{
+    static const uint8_t none[SMCR_WIRE_MAC_LENGTH];
+    const sender_heard_t *host = wmem_map_lookup(collection->hosts_heard, silent->key.gid);
+    uint8_t key[SMCR_GID_LENGTH];
+
+    if (!host || memcmp(host->mac, none, sizeof none) == 0)
+        return;
+    write_mac_key(key, host->mac);
+    const sender_heard_t *heard = wmem_map_lookup(collection->hosts_heard, key);
+    if (heard && heard->last.frame > silence->host.frame)
+        note(&silence->host, heard->last, silence);
+}
+
 /* Packets between the same two addresses are noted first. A TCP segment between other addresses of
- * the link group is noted only if it is later. */
+ * the link group, and a frame from the MAC address of the device, are noted only if they are
+ * later. */
 void
 smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
                         const smcr_qp_t *silent, smcr_collect_silence_t *silence)
 {
     note(&silence->other_qp, same_way->roce, silence);
     note(&silence->tcp, same_way->tcp, silence);
+    note(&silence->host, *same_way->host, silence);
     if (!silent)
         return;
+    note_device(collection, silent, silence);
     note_tcp_of_group(collection, silent, silence);
     note_links_of_group(collection, silent, silence);
 }

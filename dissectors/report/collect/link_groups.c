@@ -57,11 +57,22 @@ group_of(smcr_collect_t *collection, const smcr_lgr_t *lgr, smcr_when_t when)
     return group;
 }
 
+/* Passes the MAC address that an Accept or Confirm states to the last packets of its sender. A
+ * message of SMC-D has none. */
+static void
+name_device(smcr_collect_t *collection, const smcr_clc_accept_t *accept)
+{
+    static const uint8_t none[SMCR_WIRE_MAC_LENGTH];
+
+    if (memcmp(accept->mac, none, sizeof none) != 0)
+        smcr_collect_heard_name_device(collection, accept->gid, accept->mac);
+}
+
 /* Keeps version, EID and identity of the peer from an Accept or Confirm of SMC-R. A message of
  * version 2 has an EID. Only a first contact message of version 2 has operating system and host
  * name (net/smc/smc_clc.h). */
 static void
-take_clc(gathered_group_t *group, const smcr_tap_t *packet)
+take_clc(smcr_collect_t *collection, gathered_group_t *group, const smcr_tap_t *packet)
 {
     const smcr_clc_accept_t *accept = &packet->clc->u.accept;
     uint8_t flags = packet->clc->header.flags;
@@ -74,6 +85,7 @@ take_clc(gathered_group_t *group, const smcr_tap_t *packet)
     memcpy(identity->peer_id, accept->peer_id, sizeof identity->peer_id);
     memcpy(identity->gid, accept->gid, sizeof identity->gid);
     memcpy(identity->mac, accept->mac, sizeof identity->mac);
+    name_device(collection, accept);
     if (group->version < 2)
         return;
     memcpy(group->eid, accept->eid, sizeof group->eid);
@@ -98,7 +110,7 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
     if (vlan)
         group->vlan = vlan;
     if (packet->clc && record->sender >= 0)
-        take_clc(group, packet);
+        take_clc(collection, group, packet);
     if (packet->llc && !group->version)
         group->version = smcr_wire_llc_version(packet->llc->type);
 }

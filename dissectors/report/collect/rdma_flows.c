@@ -603,7 +603,7 @@ note_heard(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_
         flow->heard = smcr_collect_heard_of(collection, flow->source, to);
         flow->back = smcr_collect_heard_of(collection, to, flow->source);
     }
-    flow->heard->roce = when;
+    flow->heard->roce = *flow->heard->host = when;
 }
 
 /* ---- what a response shows of the reverse flow ---- */

@@ -559,7 +559,7 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     if (flow->facts.wait.sum > collection->tcp_wait.sum)
         collection->tcp_wait = flow->facts.wait;
     if (!(segment.flags & SMCR_CONGESTION_TCP_RST))
-        flow->heard[direction]->tcp = when;
+        flow->heard[direction]->tcp = *flow->heard[direction]->host = when;
 }
 
 /* ---- flows: reporting ---- */

@@ -744,7 +744,10 @@ static void
 add_needless(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
                    smcr_finding_trouble_t *trouble)
 {
-    if (!is_explained_elsewhere(finder, flow))
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+
+    if (!is_explained_elsewhere(finder, flow) &&
+        !(peer && smcr_finding_flow_is_one_way(finder, peer)))
         smcr_finding_trouble_add(trouble, flow, needless_packets_of(finder, flow), 0);
 }
 

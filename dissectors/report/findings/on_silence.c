@@ -355,7 +355,7 @@ link_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 }
 
 /* Returns the last packet that the silent host has sent elsewhere; frame 0: there is none. `*way`
- * gets the text that says where: another queue pair, another link, or TCP. */
+ * gets the text that says where: another queue pair, another link, TCP, or any other way. */
 static smcr_when_t
 heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence,
                 const char **way)
@@ -363,18 +363,21 @@ heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *si
     *way = "packets to other queue pairs";
     if (silence->other_queue_pair_frame.frame)
         return silence->other_queue_pair_frame;
-    *way = "TCP segments";
-    if (!silence->other_link_frame.frame)
-        return silence->tcp_frame;
     *way = silence->other_link == SMCR_FIGURE_UNKNOWN
                ? "packets on another link"
                : wmem_strdup_printf(finder->scope, "packets on link %" PRIu64, silence->other_link);
-    return silence->other_link_frame;
+    if (silence->other_link_frame.frame)
+        return silence->other_link_frame;
+    *way = "TCP segments";
+    if (silence->tcp_frame.frame)
+        return silence->tcp_frame;
+    *way = "other packets";
+    return silence->host_frame;
 }
 
 /* Returns text about packets that the silent host has sent elsewhere, and what they prove. Packets
  * from the same address to another queue pair, sent during the silence, prove that host and path
- * are alive. TCP and other links prove the host. A packet after the silence proves that the host is
+ * are alive. Other packets prove the host. A packet after the silence proves that the host is
  * alive then. */
 static const char *
 elsewhere_text(const smcr_finder_t *finder, const silent_host_t *host)
@@ -403,7 +406,7 @@ static bool
 was_heard(const smcr_entry_flow_silence_t *silence)
 {
     return silence->other_queue_pair_frame.frame || silence->tcp_frame.frame ||
-           silence->other_link_frame.frame;
+           silence->other_link_frame.frame || silence->host_frame.frame;
 }
 
 /* Whether a message that was not captured may have ended the link of the flow before the silence.
@@ -831,6 +834,37 @@ find_used_up_retries(smcr_finder_t *finder)
                     flow_size_hint(finder, worst));
 }
 
+/* Finding: nothing that a host sends over RoCE arrives at its peer, and the packets of the peer
+ * arrive. A firewall or a path of one direction does this. The finding describes the flow with the
+ * most retransmissions. */
+static void
+find_one_way(smcr_finder_t *finder)
+{
+    wmem_allocator_t *scope = finder->scope;
+    const smcr_entry_rdma_t *worst = NULL;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (smcr_finding_flow_is_one_way(finder, flow) &&
+            (!worst || flow->repeated > worst->repeated))
+            worst = flow;
+    if (!worst)
+        return;
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, worst);
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_WAY,
+                                           .count = worst->repeated,
+                                           .when = worst->first_frame,
+                                           .begin = worst->first_frame,
+                                           .end = worst->last_frame,
+                                           .filter = "smcr.retransmission"},
+                    "Nothing from %s arrives at %s over RoCE%s: no answer to %s, and %s "
+                    "retransmitted %s that %s had acknowledged: only this direction of the path "
+                    "fails",
+                    worst->src, worst->dst, link_text(finder, worst),
+                    smcr_words_things(scope, worst->repeated, "retransmission"), worst->dst,
+                    smcr_words_things(scope, peer->recovery->needless, "packet"), worst->src);
+}
+
 /* Findings are made of the SMCR_FINDINGS_MOST longest silences only: a report has no more
  * findings. */
 void
@@ -843,6 +877,7 @@ smcr_finding_on_silence(smcr_finder_t *finder)
     for (unsigned i = 0; i < MIN(count, SMCR_FINDINGS_MOST); i++)
         find_silent_host(finder, wmem_array_index(hosts, i));
     find_unheard(finder);
+    find_one_way(finder);
     find_used_up_retries(finder);
     find_worst_size(finder);
 }

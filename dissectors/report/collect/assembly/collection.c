@@ -84,7 +84,25 @@ layers_of(const packet_info *pinfo)
     return layers;
 }
 
-/* Counts the IP packet of the frame, and takes an ICMP error into the notices.
+/* Notes the frame, which is neither a RoCE packet nor a TCP segment, as the last one of its sender.
+ * `ip`: the outermost IP header of the frame; version 0: none was found. */
+static void
+note_sender(smcr_collect_t *all, const packet_info *pinfo, const smcr_host_ip_packet_t *ip)
+{
+    enum { IPV4_SOURCE_AT = 12, IPV6_SOURCE_AT = 8 };
+    const uint8_t *bytes = smcr_host_bytes_of_frame(pinfo).bytes;
+    bool has_mac = pinfo->dl_src.type == AT_ETHER && pinfo->dl_src.len == SMCR_WIRE_MAC_LENGTH;
+    uint8_t gid[SMCR_GID_LENGTH];
+
+    if (ip->version == 4)
+        smcr_gid_map_ipv4(gid, bytes + ip->offset + IPV4_SOURCE_AT);
+    else if (ip->version)
+        memcpy(gid, bytes + ip->offset + IPV6_SOURCE_AT, SMCR_GID_LENGTH);
+    smcr_collect_heard_take_other(all, has_mac ? pinfo->dl_src.data : NULL,
+                                  ip->version ? gid : NULL, smcr_capture_when(pinfo));
+}
+
+/* Counts the IP packet of the frame, notes its sender, and takes an ICMP error into the notices.
  *
  * `icmp`: the packet has ICMP. Inside an ICMP error, Wireshark's addresses may be those of the
  * quoted packet. The header that is found first is then the header of the quoted packet, and the
@@ -99,6 +117,7 @@ count_ip(smcr_collect_t *all, const packet_info *pinfo, bool icmp)
         smcr_host_ip_packet_of_error(frame, ip.offset, &ip);
         smcr_collect_notices_undelivered(all, pinfo, frame, &ip);
     }
+    note_sender(all, pinfo, &ip);
     all->ip.packets++;
     all->ip.bytes += smcr_host_ip_packet_length(pinfo, &ip);
 }
@@ -378,6 +397,8 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo)
         count_others(all, pinfo);
     if ((layers & (IP | TCP | ROCE)) == IP)
         count_ip(all, pinfo, layers & ICMP);
+    else if (!(layers & (TCP | ROCE)))
+        note_sender(all, pinfo, &(smcr_host_ip_packet_t){.version = 0});
     if (layers & MAC_CONTROL)
         count_pause(all, pinfo);
     smcr_collect_notices_end_frame(all, pinfo);

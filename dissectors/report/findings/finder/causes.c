@@ -38,6 +38,13 @@ is_retransmitted_often(const smcr_entry_rdma_t *flow)
     return smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
 }
 
+/* Whether the flow is retransmitted often, and half of its packets or more are retransmissions. */
+static bool
+is_mostly_retransmitted(const smcr_entry_rdma_t *flow)
+{
+    return is_retransmitted_often(flow) && 2 * flow->repeated >= flow->packets;
+}
+
 /* NULL keeps rules from blaming a peer that did not have to answer, or whose answer a display
  * filter hides. */
 const smcr_entry_flow_silence_t *
@@ -147,8 +154,24 @@ smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_
 
     if (!is_known || smcr_finder_is_filtered(finder) || smcr_finding_flow_peer(finder, flow))
         return false;
-    return is_retransmitted_often(flow) && 2 * flow->repeated >= flow->packets &&
-           !smcr_finding_flow_is_dead_end(finder, flow) && !may_be_answered(finder, flow);
+    return is_mostly_retransmitted(flow) && !smcr_finding_flow_is_dead_end(finder, flow) &&
+           !may_be_answered(finder, flow);
+}
+
+/* A flow with new packets, of which few are retransmitted, has an answer: then acknowledgements are
+ * missing in the capture. */
+bool
+smcr_finding_flow_is_one_way(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    bool is_known = peer && peer->recovery && flow->packets != SMCR_FIGURE_UNKNOWN &&
+                    peer->packets != SMCR_FIGURE_UNKNOWN;
+
+    if (!is_known || smcr_finder_is_filtered(finder) || smcr_figure_or_zero(flow->acked_longest))
+        return false;
+    return peer->recovery->needless >= SMCR_FINDING_RETRANSMITTED_OFTEN &&
+           is_mostly_retransmitted(flow) && is_mostly_retransmitted(peer) &&
+           !smcr_finding_flow_has_wrong_icrc(finder, flow);
 }
 
 /* ---- packets that are too big for the path ---- */

@@ -63,6 +63,14 @@ bool smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_e
  * an address is not known, and under a display filter of the report. */
 bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* Whether nothing that the flow carries arrives, although its sender gets packets of the reverse
+ * flow: no request of the flow was ever acknowledged, and the peer retransmits packets that the
+ * flow has acknowledged. Each of the two flows is retransmitted often
+ * (SMCR_FINDING_RETRANSMITTED_OFTEN), and half of its packets or more are retransmissions. False if
+ * a packet is known to have a wrong ICRC, and under a display filter of the report, which may hide
+ * acknowledgements. */
+bool smcr_finding_flow_is_one_way(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
 /* Returns the length of the longest IP packet with an acknowledged request that any flow with the
  * addresses of `flow`, in its direction, has carried, bytes; 0: not known. */
 uint64_t smcr_finding_flow_longest_arrived(const smcr_finder_t *finder,
