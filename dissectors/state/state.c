@@ -47,6 +47,12 @@ smcr_state_is_beyond(const smcr_state_t *state, uint32_t frame)
     return frame < state->last_frame;
 }
 
+smcr_state_disorder_t
+smcr_state_disorder(const smcr_state_t *state)
+{
+    return (smcr_state_disorder_t){state->disordered, state->disorder_most};
+}
+
 smcr_points_t *
 smcr_state_points(const smcr_state_t *state)
 {

@@ -26,6 +26,17 @@ void smcr_state_set_interface(smcr_state_t *state, uint32_t interface);
 /* Whether the state has learned from a frame after `frame`. */
 bool smcr_state_is_beyond(const smcr_state_t *state, uint32_t frame);
 
+/* Requests that are captured after their own acknowledgement: the times of the capture do not show
+ * which packet was first. */
+typedef struct {
+    smcr_when_t first; /* first such request; frame 0: there is none */
+    uint64_t most;     /* how long after its acknowledgement such a request came at most,
+                          nanoseconds */
+} smcr_state_disorder_t;
+
+/* Returns the requests that are captured after their acknowledgement, as far as is known now. */
+smcr_state_disorder_t smcr_state_disorder(const smcr_state_t *state);
+
 /* Returns the capture points of the file; NULL: only one point is known so far, or the preference
  * `points` turns them off. */
 smcr_points_t *smcr_state_points(const smcr_state_t *state);

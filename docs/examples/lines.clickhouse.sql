@@ -254,9 +254,10 @@ CREATE TABLE smcr_lines
         Nullable(Bool), `same_capture` Nullable(Bool)),
     capture Tuple(`frames` Nullable(UInt64), `bytes` Nullable(UInt64), `first_time` Nullable(DateTime64(9, 'UTC')),
         `last_time` Nullable(DateTime64(9, 'UTC')), `cut_frames` Nullable(UInt64), `roce_frames` Nullable(UInt64),
-        `point_copies` Nullable(UInt64), `flows_not_counted` Nullable(UInt64), `passes` Nullable(UInt64), `filter`
-        Nullable(String), `wireshark` Nullable(String), `plugin` Nullable(String), `smcr_roce` Nullable(Bool),
-        `check_icrc` Nullable(Bool), `link_speed` Nullable(UInt64)),
+        `point_copies` Nullable(UInt64), `flows_not_counted` Nullable(UInt64), `disorder_time` Nullable(DateTime64(9,
+        'UTC')), `disorder_most_s` Nullable(Float64), `passes` Nullable(UInt64), `filter` Nullable(String),
+        `wireshark` Nullable(String), `plugin` Nullable(String), `smcr_roce` Nullable(Bool), `check_icrc`
+        Nullable(Bool), `link_speed` Nullable(UInt64)),
     ip Tuple(`packets` Nullable(UInt64), `bytes` Nullable(UInt64)),
     other_roce Tuple(`packets` Nullable(UInt64), `unread` Nullable(UInt64), `queue_pairs` Nullable(UInt64), `repeated`
         Nullable(UInt64), `naks` Nullable(UInt64), `rnr_naks` Nullable(UInt64), `ce` Nullable(UInt64), `cnp`

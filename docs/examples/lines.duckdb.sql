@@ -102,9 +102,10 @@ CREATE OR REPLACE MACRO ip_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets
 CREATE OR REPLACE MACRO capture_filled(it) AS CASE WHEN it IS NOT NULL THEN {'frames': coalesce(it."frames", 0),
     'bytes': coalesce(it."bytes", 0), 'first_time': it."first_time", 'last_time': it."last_time", 'cut_frames':
     coalesce(it."cut_frames", 0), 'roce_frames': coalesce(it."roce_frames", 0), 'point_copies':
-    coalesce(it."point_copies", 0), 'flows_not_counted': coalesce(it."flows_not_counted", 0), 'passes': it."passes",
-    'filter': it."filter", 'wireshark': it."wireshark", 'plugin': it."plugin", 'smcr_roce': it."smcr_roce",
-    'check_icrc': it."check_icrc", 'link_speed': it."link_speed"} END;
+    coalesce(it."point_copies", 0), 'flows_not_counted': coalesce(it."flows_not_counted", 0), 'disorder_time':
+    it."disorder_time", 'disorder_most_s': it."disorder_most_s", 'passes': it."passes", 'filter': it."filter",
+    'wireshark': it."wireshark", 'plugin': it."plugin", 'smcr_roce': it."smcr_roce", 'check_icrc': it."check_icrc",
+    'link_speed': it."link_speed"} END;
 CREATE OR REPLACE MACRO pause_filled(it) AS CASE WHEN it IS NOT NULL THEN {'port_mac': it."port_mac", 'kind':
     it."kind", 'priority': it."priority", 'frames': coalesce(it."frames", 0), 'resumes': coalesce(it."resumes", 0),
     'cut': coalesce(it."cut", 0), 'quanta': coalesce(it."quanta", 0), 'paused_s': it."paused_s", 'paused_most_s':
@@ -346,9 +347,9 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "offset_least_s" DOUBLE, "offset_most_s" DOUBLE, "drift_least_ppm" DOUBLE, "drift_most_ppm" DOUBLE),
         "clocks_agree" BOOLEAN, "same_capture" BOOLEAN)',
     capture: 'STRUCT("frames" UBIGINT, "bytes" UBIGINT, "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9),
-        "cut_frames" UBIGINT, "roce_frames" UBIGINT, "point_copies" UBIGINT, "flows_not_counted" UBIGINT, "passes"
-        UBIGINT, "filter" VARCHAR, "wireshark" VARCHAR, "plugin" VARCHAR, "smcr_roce" BOOLEAN, "check_icrc" BOOLEAN,
-        "link_speed" UBIGINT)',
+        "cut_frames" UBIGINT, "roce_frames" UBIGINT, "point_copies" UBIGINT, "flows_not_counted" UBIGINT,
+        "disorder_time" DECIMAL(20, 9), "disorder_most_s" DOUBLE, "passes" UBIGINT, "filter" VARCHAR, "wireshark"
+        VARCHAR, "plugin" VARCHAR, "smcr_roce" BOOLEAN, "check_icrc" BOOLEAN, "link_speed" UBIGINT)',
     ip: 'STRUCT("packets" UBIGINT, "bytes" UBIGINT)',
     other_roce: 'STRUCT("packets" UBIGINT, "unread" UBIGINT, "queue_pairs" UBIGINT, "repeated" UBIGINT, "naks"
         UBIGINT, "rnr_naks" UBIGINT, "ce" UBIGINT, "cnp" UBIGINT, "first_time" DECIMAL(20, 9))',

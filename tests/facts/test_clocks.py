@@ -95,6 +95,15 @@ def ends(report):
     )
 
 
+def hides_times(report):
+    """Whether a request comes after its acknowledgement: then no time of a connection is known."""
+    return report["capture"]["disorder_frame"] is not None
+
+
+def explains_times(report):
+    return {each["kind"] for each in report["findings"]} & {"disorder", "clocks_differ"}
+
+
 def wrong_with(report, whole, case):
     """What the report of the moved capture says otherwise than that of the whole one."""
     name, mode, ahead = case
@@ -108,6 +117,11 @@ def wrong_with(report, whole, case):
     filters = {each["filter"] for each in report["findings"]}
     if CHOSEN[name] and abs(ahead) >= 50 and not filters & SHOWN:
         found.append("the difference of the clocks is not told")
+    if hides_times(report) and not explains_times(report):
+        found.append("nothing says why times are not known")
+    late = report["capture"]["disorder_most_s"]
+    if late is not None and late > abs(ahead) / 1000:
+        found.append(f"a request {late} s after its acknowledgement")
     if report["breaches"] != whole["breaches"]:
         found.append(f"breaches: {report['breaches']}")
     return found

@@ -662,6 +662,29 @@ find_unsorted(smcr_finder_t *finder)
                        hides_times ? ", so that times are known" : "");
 }
 
+/* Finding: packets are captured after their own acknowledgements, and so few or so little later
+ * that the capture may have the packets of two receive queues of its host. The finding says why the
+ * times of connections are not known. */
+static void
+find_disorder(smcr_finder_t *finder)
+{
+    const smcr_entry_capture_t *capture = &finder->report->capture;
+    bool is_found = capture->disorder_frame.frame != 0 &&
+                    !smcr_finder_notice(finder, "smcr.captured_late").count;
+
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_DISORDER,
+                                           .count = is_found,
+                                           .when = capture->disorder_frame,
+                                           .filter = wmem_strdup_printf(
+                                               finder->scope, "frame.number == %" PRIu32,
+                                               capture->disorder_frame.frame)},
+                    "Packets are captured up to %s after their own acknowledgements: two receive "
+                    "queues, or interfaces whose clocks differ; so the times of connections are "
+                    "not known",
+                    smcr_words_duration(finder->scope, capture->disorder_most_s));
+}
+
 /* Finding: packets are captured after their own acknowledgements, or CLC and RoCE in an impossible
  * order, so the times of the capture do not show which packet was first. The two directions, or TCP
  * and RoCE, come from two interfaces with different clocks, for example from two captures that were
@@ -940,6 +963,7 @@ smcr_finding_on_capture(smcr_finder_t *finder)
     find_clock_step(finder);
     find_unsorted(finder);
     find_differing_clocks(finder);
+    find_disorder(finder);
     if (smcr_finder_is_filtered(finder)) {
         suppress_findings_of_missing(finder);
         return;

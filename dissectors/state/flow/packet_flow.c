@@ -130,12 +130,26 @@ note_initial_psn(smcr_arrival_t *arrival)
         arrival->other_first_psn = announced + 1;
 }
 
+/* Notes that the request of `arrival` is captured after its acknowledgement, and how long after. */
+static void
+note_disorder(const smcr_arrival_t *arrival, const smcr_flow_t *flow)
+{
+    smcr_state_t *state = arrival->state;
+
+    state->is_out_of_order = true;
+    if (!state->disordered.frame)
+        state->disordered = arrival->when;
+    if (arrival->when.time > flow->acked_time)
+        state->disorder_most =
+            MAX(state->disorder_most, arrival->when.time - flow->acked_time);
+}
+
 /* Reports once that the times of the capture do not show the order of packets: the eighth request,
  * in the order of its flow, comes LATE_MIN or more after its acknowledgement. Fewer ones, or ones
  * that come less late, have other causes: the capture has only the retransmission of a request, or
  * it has the packets of two receive queues of its host. */
 static void
-note_disorder(const smcr_arrival_t *arrival, const smcr_flow_t *flow)
+report_disorder(const smcr_arrival_t *arrival, const smcr_flow_t *flow)
 {
     smcr_state_t *state = arrival->state;
 
@@ -161,10 +175,10 @@ judge_request(smcr_arrival_t *arrival)
     bool is_new = verdict.order == SMCR_FLOW_IS_NEXT && !verdict.first_missing;
     bool is_first = is_new || smcr_flow_is_out_of_order(verdict.order, verdict.step);
     if (is_first && verdict.psn <= qp->traffic.flow.acked_psn) { /* captured after its ACK */
-        arrival->state->is_out_of_order = true;
+        note_disorder(arrival, &qp->traffic.flow);
         arrival->first_sent = (smcr_when_t){0, 0};
         if (verdict.order == SMCR_FLOW_IS_NEXT)
-            note_disorder(arrival, &qp->traffic.flow);
+            report_disorder(arrival, &qp->traffic.flow);
     }
     report_retransmission(arrival, &verdict);
     if (verdict.receiver_action == SMCR_FLOW_RECEIVER_HAD_IT)

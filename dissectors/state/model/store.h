@@ -27,6 +27,10 @@ struct smcr_state {
     bool several_interfaces; /* packets have come from more than one interface */
     uint32_t captured_late;  /* number of requests that came in the order of PSNs, but long after
                                 their acknowledgement (../flow/packet_flow.c) */
+    smcr_when_t disordered;  /* first request that is captured after its acknowledgement; frame 0:
+                                there is none */
+    uint64_t disorder_most;  /* how long after its acknowledgement a request was captured at most,
+                                nanoseconds */
     bool has_trouble;        /* a packet of a link had a wrong ICRC, or was retransmitted: later
                                 packets may be damaged, so their ICRC is checked
                                 (smcr_state_packet_is_doubtful()) */

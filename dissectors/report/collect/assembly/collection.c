@@ -545,6 +545,11 @@ fill_capture(smcr_entry_report_t *report, const smcr_collect_t *all, const char 
     smcr_entry_capture_t *capture = &report->capture;
 
     *capture = all->capture;
+    smcr_state_disorder_t disorder = smcr_state_disorder(smcr_capture_state());
+    if (disorder.first.frame) {
+        capture->disorder_frame = disorder.first;
+        capture->disorder_most_s = disorder.most;
+    }
     capture->filter = filter;
     capture->wireshark = epan_get_version();
     capture->plugin = SMCR_VERSION;
