@@ -27,6 +27,7 @@
 typedef struct {
     const smcr_entry_connection_t *conn;        /* the connection of this direction */
     const smcr_entry_conn_direction_t *figures; /* figures of this direction */
+    const smcr_entry_conn_direction_t *back;    /* figures of the other direction */
     bool to_server;       /* true: the client writes and the server reads; false: the server writes
                              and the client reads */
     uint64_t full_time;   /* time in which the receive buffer was full; 0: never, or not known */
@@ -34,8 +35,8 @@ typedef struct {
     uint64_t conn_time;   /* time from the first to the last frame of the connection; 0: not
                              known */
     uint64_t buffer_size; /* size of the receive buffer, bytes; SMCR_FIGURE_UNKNOWN: not known */
-    uint64_t round_trip;  /* sum of the mean acknowledgement times of both directions; 0: not
-                             measured */
+    uint64_t round_trip;  /* sum of the mean acknowledgement times of both directions, or the
+                             one that was measured; 0: neither was measured */
     const smcr_entry_conn_wait_t *longest; /* longest wait of the writer for space; NULL: none */
     const smcr_entry_conn_wait_t *stop;    /* longest time in which the reader's program read
                                               nothing while the writer waited; NULL: none */
@@ -52,6 +53,7 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
     return (wait_t){
         .conn = conn,
         .figures = figures,
+        .back = back,
         .to_server = to_server,
         .buffer_size = smcr_finding_wait_buffer(conn, to_server),
         .full_time = smcr_figure_buffer_full_time(figures),
@@ -136,16 +138,36 @@ is_noticed(const wait_t *wait)
     return is_felt(wait) || (is_half && wait->full_time >= LONG_HALF);
 }
 
+/* Returns the shortest acknowledgement time of all connections that have the path of the direction,
+ * nanoseconds: those of the same link group, in the same direction. */
+static uint64_t
+best_ack(const smcr_finder_t *finder, const wait_t *wait)
+{
+    uint64_t best = wait->figures->ack_time_s->min;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_distribution_t *acks =
+            smcr_figure_direction(conn, wait->to_server)->ack_time_s;
+        if (acks && conn->link_group == wait->conn->link_group)
+            best = MIN(best, acks->min);
+    }
+    return best;
+}
+
 /* Whether packets of the direction wait in a queue of the network: ENOUGH_ACKS or more
- * acknowledgements take ten times as long on average as at best, and QUEUE_TIME or more. A larger
- * receive buffer would make such a queue longer. */
+ * acknowledgements take ten times as long on average as at best, and QUEUE_TIME or more. Half of
+ * them take at least half as long as the average: a few that took very long show another cause,
+ * such as a host that stood still. A larger receive buffer would make such a queue longer. */
 static bool
-has_queue(const wait_t *wait)
+has_queue(const smcr_finder_t *finder, const wait_t *wait)
 {
     const smcr_distribution_t *acks = wait->figures->ack_time_s;
 
-    return acks && acks->count >= ENOUGH_ACKS && smcr_finding_wait_mean(acks) >= QUEUE_TIME &&
-           smcr_finding_wait_mean(acks) >= 10 * acks->min;
+    if (!acks || acks->count < ENOUGH_ACKS)
+        return false;
+    uint64_t mean = smcr_finding_wait_mean(acks);
+    bool is_usual = smcr_distribution_quantile(acks, 500) >= mean / 2;
+    return is_usual && mean >= QUEUE_TIME && mean >= 10 * best_ack(finder, wait);
 }
 
 /* Whether a single stop of the reader's program explains most of the wait: it lasts half a second
@@ -333,7 +355,7 @@ queue_text(const smcr_finder_t *finder, const wait_t *wait)
     return wmem_strdup_printf(
         finder->scope,
         "; acknowledgements took %s at best, %s on average: probably a queue on the path",
-        smcr_words_duration(finder->scope, acks->min),
+        smcr_words_duration(finder->scope, best_ack(finder, wait)),
         smcr_words_duration(finder->scope, smcr_finding_wait_mean(acks)));
 }
 
@@ -345,13 +367,14 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
     if (is_unheard(wait))
         return unheard_text(finder, wait);
-    if (!has_slow_reader(wait) && has_queue(wait))
+    if (!has_slow_reader(wait) && has_queue(finder, wait))
         return queue_text(finder, wait);
     if (!would_larger_buffer_help(wait))
         return longest_text(finder, wait);
-    return wmem_strdup_printf(finder->scope,
-                              "; %s would suffice (ACK times both ways add up to %s)",
+    bool are_both = wait->figures->ack_time_s && wait->back->ack_time_s;
+    return wmem_strdup_printf(finder->scope, "; %s would suffice (%s %s)",
                               smcr_finding_wait_size(finder, needed_buffer_size(wait)),
+                              are_both ? "ACK times both ways add up to" : "mean ACK time",
                               smcr_words_duration(finder->scope, wait->round_trip));
 }
 
