@@ -271,10 +271,21 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
     verdict->order = verdict->after_gap_frame ? SMCR_FLOW_IS_AFTER_GAP : SMCR_FLOW_IS_NEXT;
 }
 
+/* Whether a packet with `psn`, which comes after its acknowledgement, follows a retransmission. */
+static bool
+follows_repeat(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+{
+    const smcr_steps_t *steps = &flow->steps;
+
+    return steps->last_is_repeat && psn == steps->last_request + 1 &&
+           packet->when.time < steps->last_activity + DISORDER_TIME;
+}
+
 /* Whether a packet whose PSN is above all earlier ones comes after its acknowledgement because it
  * is a retransmission, and the first transmission is not captured. The other cause is a capture
  * that is out of order: then most packets come so, or the packet comes at most DISORDER_TIME after
- * its acknowledgement. Counts the packets that do not come so. */
+ * its acknowledgement. A packet that follows a retransmission is one, too. Counts the packets that
+ * do not come so. */
 static bool
 comes_after_ack(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
@@ -284,7 +295,8 @@ comes_after_ack(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
     }
     bool is_usually_timely = flow->timely >= TIMELY_LEAST;
     flow->timely = 0;
-    return is_usually_timely && packet->when.time > flow->acked_time + DISORDER_TIME;
+    return (is_usually_timely && packet->when.time > flow->acked_time + DISORDER_TIME) ||
+           follows_repeat(flow, packet, psn);
 }
 
 /* Whether the capture may miss the first transmission of a packet whose PSN is above all earlier

@@ -492,6 +492,7 @@ note_request(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pa
     bool is_late = request->kind == SMCR_STEP_REQUEST_LATE;
 
     steps->disorder |= is_late && !smcr_step_retransmits(step);
+    steps->last_is_repeat = request->kind == SMCR_STEP_REQUEST_RETRANSMITTED;
     steps->last_request = request->psn;
     steps->last_activity = request->when.time;
     if (pause != NO_PAUSE)

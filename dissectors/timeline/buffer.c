@@ -16,6 +16,21 @@
 
 /* ---- unread data ---- */
 
+/* Adds a time in which data of the writer `side` were unread. If the capture is out of order, both
+ * ends of the time may be wrong by its disorder, so only the rest is certain. */
+static void
+add_unread(const smcr_timeline_step_t *step, int side, smcr_interval_t time)
+{
+    const smcr_link_t *link = step->packet->record->link;
+    uint64_t disorder = link ? smcr_lgr_disorder(link->lgr) : 0;
+    uint64_t length = smcr_interval_length(time);
+
+    if (disorder && length / 2 <= disorder)
+        return;
+    time.begin.time += 2 * disorder;
+    smcr_timeline_add(step, side, SMCR_INTERVAL_UNREAD, time.begin, time.end);
+}
+
 /* Begins or ends the interval SMCR_INTERVAL_UNREAD of the writer `side` at `when`.
  *
  * With an update, the reader reports up to which position it has read. If the reader knows that the
@@ -35,7 +50,7 @@ look_at_unread(const smcr_timeline_step_t *step, int side, smcr_when_t when)
     if (is_much && !unread->since.frame) {
         unread->since = when;
     } else if (!is_much && unread->since.frame) {
-        smcr_timeline_add(step, side, SMCR_INTERVAL_UNREAD, unread->since, when);
+        add_unread(step, side, (smcr_interval_t){unread->since, when});
         unread->since.frame = 0;
     }
 }

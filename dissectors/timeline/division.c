@@ -161,7 +161,7 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
 /* Called only if there is a doubt: charges all time that is not proven to
  * SMCR_INTERVAL_IS_UNKNOWN. Only one part can be proven, SMCR_INTERVAL_IS_FULL_READER: captured
  * packets show that the reader's program had data and did not read them. If the capture is out of
- * order, even this part is not proven. */
+ * order by 10 ms or more, even this part is not proven. */
 static void
 keep_what_is_proven(uint64_t *share, smcr_timeline_doubt_t doubt)
 {

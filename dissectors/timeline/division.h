@@ -20,10 +20,11 @@ typedef struct {
 /* Reasons to doubt the whole division of a connection's time. */
 typedef enum {
     SMCR_TIMELINE_NO_DOUBT, /* no reason to doubt: the division counts as it is */
-    /* Packets may be missing anywhere, or may not be recognised. Only SMCR_INTERVAL_IS_FULL_READER
-     * counts, since captured packets prove it. All other time is unknown. */
+    /* Packets may be missing anywhere, or may not be recognised; or the capture is out of order by
+     * less than 10 ms. Only SMCR_INTERVAL_IS_FULL_READER counts, since captured packets prove it.
+     * All other time is unknown. */
     SMCR_TIMELINE_MISSES_MORE,
-    /* The capture is out of order: all time is unknown. */
+    /* The capture is out of order by more: all time is unknown. */
     SMCR_TIMELINE_IN_DISORDER,
 } smcr_timeline_doubt_t;
 

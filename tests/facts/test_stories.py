@@ -554,6 +554,50 @@ def test_damaged_story(tshark, scratch, row):
     assert [words for words in never if re.search(words, text)] == [], text
 
 
+def later(frames, mac, unit=1):
+    """The frames of one host are 3 ms late. `unit` 0: they keep their times, and the file is not
+    sorted."""
+    by = 3 * alterations.UNIT // 1000
+    late = [
+        (pcapng.time(each) + by, pcapng.at_time(each, pcapng.time(each) + by * unit))
+        if pcapng.data(each)[6:12] == mac
+        else (pcapng.time(each), each)
+        for each in frames
+    ]
+    return [frame for _, frame in sorted(late, key=lambda pair: pair[0])]
+
+
+TWO_QUEUES = r"most times of connections are not known"
+LATE_SERVER, LATE_CLIENT, UNSORTED = (
+    functools.partial(later, mac=mac, unit=unit)
+    for mac, unit in ((SERVER_MAC, 1), (CLIENT_MAC, 1), (CLIENT_MAC, 0))
+)
+# capture, how it gets out of order, what the page says first and later, what it never says
+DISORDERED = [
+    ("s10c-slow-sub-late", LATE_SERVER, r"read nothing for 10\.7 s", TWO_QUEUES, "not sorted"),
+    ("s10c-slow-sub-late", LATE_CLIENT, r"read nothing for 10\.7 s", TWO_QUEUES, "not sorted"),
+    ("s10c-slow-sub-late", UNSORTED, r"read nothing for 10\.7 s", "that times are", TWO_QUEUES),
+    ("s20-busy", LATE_SERVER, r"41784, the writer waited at least 3\.\d+ s", TWO_QUEUES, "sorted"),
+    ("s11-pool-kill", LATE_CLIENT, r"closed 10\.0\.0\.1:45562", TWO_QUEUES, "not sorted"),
+    # a packet after its acknowledgement is a retransmission, and the first one is not captured
+    (
+        "s10c-slow-sub-late",
+        functools.partial(without, number=2003),
+        r"read nothing for 10\.7 s: .* the writer waited 10\.9 s",
+        "Sequence gaps|Connections",
+        TWO_QUEUES,
+    ),
+]
+
+
+def test_disorder_hides_no_cause(tshark, scratch):
+    for name, change, first, page, never in DISORDERED:
+        path = altered(tshark, scratch, ALL[name], change)
+        text = " ".join(tshark.show(path, "-2", "-q", "-z", "smcr,report").split())
+        assert re.search(first, re.search(r" 1\. (.*?) frame \d", text)[1]), text
+        assert re.search(page, text) and not re.search(never, text), text
+
+
 UDP = 17
 
 

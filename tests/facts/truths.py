@@ -264,6 +264,7 @@ FOUND_OF_CAPTURE = {
     "no_roce",
     "one_sided",
     "clocks_differ",
+    "disorder",
     "link_lost_unknown",
     "not_captured",
     "late_start",

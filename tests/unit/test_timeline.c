@@ -536,6 +536,7 @@ when_of(uint64_t time, uint32_t frame)
 static void
 set_links(stage_t *stage, bool has_acks)
 {
+    stage->lgr.state = stage->state;
     for (unsigned i = 0; i < 2; i++) {
         stage->link[i].lgr = &stage->lgr;
         for (unsigned side = 0; side < 2; side++)

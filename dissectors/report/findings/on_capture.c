@@ -643,12 +643,13 @@ find_clock_step(smcr_finder_t *finder)
 }
 
 /* Finding: the file is not sorted by time. The finding is a note if RoCE packets are out of order,
- * because times are not known then. */
+ * or come after their acknowledgements, because times are not known then. */
 static void
 find_unsorted(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, SMCR_FIGURE_UNSORTED_FILTER);
-    bool hides_times = smcr_finder_notice(finder, "smcr.out_of_order").count != 0;
+    bool hides_times = smcr_finder_notice(finder, "smcr.out_of_order").count != 0 ||
+                       finder->report->capture.disorder_frame.frame != 0;
 
     smcr_finder_add_as(finder, hides_times ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
                        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_UNSORTED,
@@ -663,13 +664,14 @@ find_unsorted(smcr_finder_t *finder)
 }
 
 /* Finding: packets are captured after their own acknowledgements, and so few or so little later
- * that the capture may have the packets of two receive queues of its host. The finding says why the
- * times of connections are not known. */
+ * that the capture may have the packets of two receive queues of its host. The finding says why
+ * most times of connections are not known. A file that is not sorted has another finding. */
 static void
 find_disorder(smcr_finder_t *finder)
 {
     const smcr_entry_capture_t *capture = &finder->report->capture;
-    bool is_found = capture->disorder_frame.frame != 0 &&
+    bool is_unsorted = smcr_finder_notice(finder, SMCR_FIGURE_UNSORTED_FILTER).count != 0;
+    bool is_found = capture->disorder_frame.frame != 0 && !is_unsorted &&
                     !smcr_finder_notice(finder, "smcr.captured_late").count;
 
     smcr_finder_add(finder,
@@ -680,7 +682,7 @@ find_disorder(smcr_finder_t *finder)
                                                finder->scope, "frame.number == %" PRIu32,
                                                capture->disorder_frame.frame)},
                     "Packets are captured up to %s after their own acknowledgements: two receive "
-                    "queues, or interfaces whose clocks differ; so the times of connections are "
+                    "queues, or interfaces whose clocks differ; so most times of connections are "
                     "not known",
                     smcr_words_duration(finder->scope, capture->disorder_most_s));
 }

@@ -130,18 +130,31 @@ note_initial_psn(smcr_arrival_t *arrival)
         arrival->other_first_psn = announced + 1;
 }
 
+/* Whether a request that is captured after its acknowledgement shows that the capture is out of
+ * order. If it fills a sequence gap, it may be a retransmission instead, and the capture misses the
+ * first transmission; not so in a file that is not sorted, where it is older than its
+ * acknowledgement. */
+static bool
+shows_disorder(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
+{
+    return verdict->order == SMCR_FLOW_IS_NEXT ||
+           arrival->when.time < arrival->qp->traffic.flow.acked_time;
+}
+
 /* Notes that the request of `arrival` is captured after its acknowledgement, and how long after. */
 static void
 note_disorder(const smcr_arrival_t *arrival, const smcr_flow_t *flow)
 {
     smcr_state_t *state = arrival->state;
+    uint64_t sent = arrival->when.time, acked = flow->acked_time;
 
     state->is_out_of_order = true;
     if (!state->disordered.frame)
         state->disordered = arrival->when;
-    if (arrival->when.time > flow->acked_time)
-        state->disorder_most =
-            MAX(state->disorder_most, arrival->when.time - flow->acked_time);
+    if (sent > acked)
+        state->disorder_most = MAX(state->disorder_most, sent - acked);
+    state->disorder_widest =
+        MAX(state->disorder_widest, MAX(sent, acked) - MIN(sent, acked));
 }
 
 /* Reports once that the times of the capture do not show the order of packets: the eighth request,
@@ -159,6 +172,19 @@ report_disorder(const smcr_arrival_t *arrival, const smcr_flow_t *flow)
         smcr_event_add(arrival, SMCR_EVENT_captured_late, NULL);
 }
 
+/* Takes in a request that is captured after its acknowledgement: it gives no times. */
+static void
+take_in_acked(smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
+{
+    const smcr_flow_t *flow = &arrival->qp->traffic.flow;
+
+    if (shows_disorder(arrival, verdict))
+        note_disorder(arrival, flow);
+    arrival->first_sent = (smcr_when_t){0, 0};
+    if (verdict->order == SMCR_FLOW_IS_NEXT)
+        report_disorder(arrival, flow);
+}
+
 /* Judges a request by its PSN. Reports a retransmission, a silent peer, a payload above the MTU,
  * and lengths that contradict each other. Notes that the capture is out of order, if it has the
  * request after its acknowledgement. Returns what the receiver does with the request. */
@@ -174,12 +200,8 @@ judge_request(smcr_arrival_t *arrival)
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool is_new = verdict.order == SMCR_FLOW_IS_NEXT && !verdict.first_missing;
     bool is_first = is_new || smcr_flow_is_out_of_order(verdict.order, verdict.step);
-    if (is_first && verdict.psn <= qp->traffic.flow.acked_psn) { /* captured after its ACK */
-        note_disorder(arrival, &qp->traffic.flow);
-        arrival->first_sent = (smcr_when_t){0, 0};
-        if (verdict.order == SMCR_FLOW_IS_NEXT)
-            report_disorder(arrival, &qp->traffic.flow);
-    }
+    if (is_first && verdict.psn <= qp->traffic.flow.acked_psn)
+        take_in_acked(arrival, &verdict);
     report_retransmission(arrival, &verdict);
     if (verdict.receiver_action == SMCR_FLOW_RECEIVER_HAD_IT)
         smcr_evidence_pass_over(arrival);

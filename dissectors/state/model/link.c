@@ -15,6 +15,9 @@
 #define ACK_TIME SMCR_TIME_SECOND /* an acknowledgement that comes this long after a packet does not
                                      show the link of the packet, nanoseconds */
 
+#define LITTLE_DISORDER (10 * SMCR_TIME_MILLISECOND) /* a disorder below this hides no wait of a
+                                                        tenth of a second */
+
 /* ---- queue pairs ---- */
 
 SMCR_WIRE_KEY(hash_qp, equal_qps, sizeof(smcr_ib_qp_key_t))
@@ -86,6 +89,17 @@ bool
 smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr)
 {
     return lgr->state->is_out_of_order;
+}
+
+uint64_t
+smcr_lgr_disorder(const smcr_lgr_t *lgr)
+{
+    const smcr_state_t *state = lgr->state;
+
+    if (!state->is_out_of_order)
+        return 0;
+    bool is_little = state->disordered.frame && state->disorder_widest < LITTLE_DISORDER;
+    return is_little ? state->disorder_widest : UINT64_MAX;
 }
 
 uint32_t

@@ -525,6 +525,11 @@ smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 /* Whether the capture is out of order (`is_out_of_order` of smcr_state). */
 bool smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr);
 
+/* Returns how far packets of the capture are from the order in which they were sent, as far as
+ * requests that are captured after their acknowledgement show it: nanoseconds, below 10 ms.
+ * UINT64_MAX: further, or by an unknown time. 0 if the capture is in order. */
+uint64_t smcr_lgr_disorder(const smcr_lgr_t *lgr);
+
 /* The highest index of a link group, plus 1; 0: no group has an index. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 

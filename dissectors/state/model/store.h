@@ -31,6 +31,9 @@ struct smcr_state {
                                 there is none */
     uint64_t disorder_most;  /* how long after its acknowledgement a request was captured at most,
                                 nanoseconds */
+    uint64_t disorder_widest; /* how far the time of such a request is from that of its
+                                 acknowledgement at most, nanoseconds; it is earlier only in a file
+                                 that is not sorted */
     bool has_trouble;        /* a packet of a link had a wrong ICRC, or was retransmitted: later
                                 packets may be damaged, so their ICRC is checked
                                 (smcr_state_packet_is_doubtful()) */

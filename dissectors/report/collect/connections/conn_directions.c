@@ -93,7 +93,8 @@ doubt_of_time(const smcr_collect_conn_stats_t *counted)
     bool misses_more = conn->lgr->immediate;
 
     if (smcr_lgr_is_in_disorder(conn->lgr))
-        return SMCR_TIMELINE_IN_DISORDER;
+        return smcr_lgr_disorder(conn->lgr) == UINT64_MAX ? SMCR_TIMELINE_IN_DISORDER
+                                                          : SMCR_TIMELINE_MISSES_MORE;
     for (int side = 0; side < 2; side++)
         misses_more |= misses_positions(counted, side) || conn->side[side].token_shared;
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;

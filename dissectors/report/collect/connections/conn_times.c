@@ -380,13 +380,36 @@ idle_before(const certain_t *certain, smcr_when_t ended)
     return may_miss_write ? (smcr_when_t){0, 0} : idle;
 }
 
+/* Whether the capture shows that `later`, a later frame than `first`, was sent later. If the capture
+ * is out of order, it has to come much later. */
+static bool
+shows_order(const smcr_conn_t *conn, smcr_when_t first, smcr_when_t later)
+{
+    uint64_t disorder = smcr_lgr_disorder(conn->lgr);
+    bool is_much_later = later.time > first.time + SMCR_TIME_DISORDER;
+
+    return !disorder || (disorder != UINT64_MAX && is_much_later);
+}
+
+/* Whether the capture shows which of two events came first. `of`: the event of each side, frame 0
+ * if there is none; `first`: side whose event was captured first. */
+static bool
+shows_first(const smcr_conn_t *conn, const smcr_when_t *of, int first)
+{
+    bool is_alone = !of[!first].frame && smcr_lgr_disorder(conn->lgr) != UINT64_MAX;
+
+    return of[first].frame && (is_alone || shows_order(conn, of[first], of[!first]));
+}
+
 /* Whether the writer `side` wrote data after `ended`. If a later CDC message of the writer shows
  * that it had not, packets that are missing before this message do not matter. */
 static smcr_figure_maybe_t
 written_after(const certain_t *certain, int side, smcr_when_t ended)
 {
-    if (certain->times->timeline.writer[side].last_write.frame > ended.frame)
-        return SMCR_FIGURE_YES;
+    smcr_when_t last = certain->times->timeline.writer[side].last_write;
+
+    if (last.frame > ended.frame)
+        return shows_order(certain->conn, ended, last) ? SMCR_FIGURE_YES : SMCR_FIGURE_MAYBE;
     uint32_t complete =
         smcr_collect_times_complete_in(certain->times, certain->conn, side, ended);
     bool may_miss_write = smcr_evidence_conn_lacks_between(
@@ -433,9 +456,10 @@ add_abort(smcr_entry_conn_end_t *entry, const certain_t *certain, int client)
     const smcr_collect_closing_t *aborts[] = {&certain->times->of[0].aborted,
                                               &certain->times->of[1].aborted};
     int first = first_side(aborts[0]->first.frame, aborts[1]->first.frame);
-    smcr_when_t when = aborts[first]->first;
+    const smcr_when_t of[] = {aborts[0]->first, aborts[1]->first};
+    smcr_when_t when = of[first];
 
-    if (!when.frame || !is_first_certain(certain, aborts[first]) ||
+    if (!shows_first(certain->conn, of, first) || !is_first_certain(certain, aborts[first]) ||
         !was_open(certain, aborts[!first], !first, when))
         return;
     entry->aborted_by = smcr_figure_role(first != client);
@@ -496,7 +520,7 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
     const smcr_collect_closing_t *other = &times->of[!first].ended;
     bool is_reported = !closing->first.frame;
 
-    bool has_ended = ends[first].frame && !smcr_lgr_is_in_disorder(conn->lgr);
+    bool has_ended = shows_first(conn, ends, first);
     bool is_first = is_first_certain(&certain, closing) &&
                     was_open(&certain, other, !first, ends[first]);
 
