@@ -6,8 +6,8 @@
 
 #include "buffer.h"
 
-/* A reader that knows of the writer's wait sends an update for each tenth of the buffer (4.5.1). So
- * the reader may have read up to 1/SMALL of the buffer without a report. */
+/* A reader that knows of the writer's wait sends an update at least for each tenth of the buffer
+ * (net/smc/smc_tx.c). So the reader may have read up to 1/SMALL of the buffer without a report. */
 #define SMALL 10
 
 /* If the writer does not wait, a reader sends no update before half of the buffer is full
@@ -115,7 +115,7 @@ doubt_wait_without_ack(const smcr_timeline_step_t *step, int side, smcr_when_t e
     smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, freed, end);
 }
 
-/* The wait is cleared before the unread data is looked at, which depends on it. */
+/* `knows_wait` is cleared before look_at_unread(), which reads it. */
 void
 smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t end)
 {

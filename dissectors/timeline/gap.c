@@ -34,10 +34,9 @@ is_last_gap(const smcr_timeline_step_t *step, int side)
 }
 
 /* The event after which those packets of `side` were sent that are missing before the packet of
- * `step`: the last packet of `side` before the gap, of any connection on the link. In four cases,
- * the last packet of `side` in this connection takes its place, or, if there is none, the begin of
- * the connection: several gaps have come since the last packet of this connection; the gap is on
- * another link; its begin is not known; its begin is earlier. */
+ * `step`: the begin of the link's last gap, if all of them are in this gap (is_last_gap()), and
+ * it does not begin before the last packet of `side` in this connection. Otherwise this last
+ * packet or, if there is none, the begin of the connection. */
 static smcr_when_t
 find_missing(const smcr_timeline_step_t *step, int side)
 {

@@ -28,12 +28,12 @@ void smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int sid
  * whether the missing packets belong to this connection. `view`: what the message means; NULL: not
  * known.
  *
- * CDC messages of a connection are numbered, and report how many bytes were written. No packet of
- * this connection is missing if three conditions hold: 1. the number of the message is the number
- * of the last message plus 1; 2. the WRITEs of all bytes that the message newly announces are
- * captured; 3. no message whose meaning is not known has come since the gap. Otherwise the gap
- * counts. Also counts the pending answers that no open gap puts in doubt
- * (smcr_timeline_confirm_answer()). */
+ * CDC messages of a connection are numbered, and report how many bytes were written. No packet
+ * of this connection is missing if four conditions hold: 1. the number of the message is the
+ * number of the last message plus 1; 2. the WRITEs of all bytes that the message newly announces
+ * are captured; 3. no message whose meaning is not known has come since the gap; 4. the gap is
+ * not proven (`is_proven`). Otherwise the gap counts. Also counts the pending answers that no
+ * open gap puts in doubt (smcr_timeline_confirm_answer()). */
 void smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side,
                               const smcr_record_cdc_t *view);
 

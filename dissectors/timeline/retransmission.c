@@ -48,11 +48,11 @@ fills_noticed_gap(const smcr_timeline_writer_t *writer, const smcr_record_t *rec
 
 /* Frame and time of the first transmission of the packet of `record`, or of the packet in flight
  * before it if only that one is kept (smcr_timeline_find_sent()). Frame 0: the packet is no
- * retransmission; or it was acknowledged before, so no side waits for it; or the time is not known.
+ * retransmission, or the time is not known.
  *
- * If such a packet is in flight, notes there that it was retransmitted. If there is none, and the
- * packet was not acknowledged, the last acknowledgement of the writer's packets is returned in its
- * place (`last_acked`).
+ * If such a packet is in flight, notes there that it was retransmitted. If there is none, the
+ * last acknowledgement of the writer's packets takes its place (`last_acked`), but not for a
+ * packet that was acknowledged before: no side waits for it.
  *
  * A packet out of order counts as a retransmission only if its sender has stepped back. Otherwise
  * the network has only changed the order of packets. If the first transmission of such a packet is

@@ -9,7 +9,7 @@
 #include "in_flight.h"
 
 /* Linux retransmits a packet after this time without an acknowledgement, nanoseconds: 4.096 us
- * times two to the power of 15 (SMC_QP_TIMEOUT, net/smc/smc_ib.h). */
+ * times two to the power of 15 (SMC_QP_TIMEOUT, net/smc/smc_ib.c). */
 #define SMCR_TIMELINE_RETRANSMISSION_TIMEOUT (UINT64_C(4096) << 15)
 
 /* Adds an interval SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT to the writer `side`: the retransmissions

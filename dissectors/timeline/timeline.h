@@ -1,7 +1,6 @@
 /* Knows what lasts: the intervals of time in which a writer waits, sends, retransmits or is not
- * captured, for each direction of a connection, and the part to which each moment is charged. Does
- * not know the tap, the report or its words. Called by the room that counts connections
- * (report/collect/connections/).
+ * captured, for each direction of a connection, and the part to which each moment is charged.
+ * Does not know the tap, the report or its words. Called by the report.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -16,8 +16,8 @@
  * host sends both at once. */
 #define LATE_MESSAGE (10 * SMCR_TIME_MILLISECOND)
 
-/* Takes in all acknowledgements before `frame` of packets of the writer `side`. Also ends the
- * writer's wait for space, if it ended before `frame`. */
+/* Takes in the acknowledgements before `frame` of packets of the writer `side`. Also ends the
+ * writer's wait for space, if it has ended (smcr_timeline_end_of_wait()). */
 static void
 settle_writer(const smcr_timeline_step_t *step, int side, uint32_t frame)
 {

@@ -490,9 +490,9 @@ count_copy(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_
         count_share(collection, flow, when, roce, false);
 }
 
-/* Counts the class and the UDP source port of a packet, and its marks. Ignores packets with a wrong
- * ICRC, whose class may not be the one that the sender has given them. Of duplicates, whose
- * original is counted, only a mark counts. */
+/* Counts the class and the UDP source port of a packet, and its marks. Ignores packets with a
+ * wrong ICRC, whose class may not be the one that the sender has given them. Duplicates, whose
+ * original is counted, only go to count_copy(). */
 static void
 count_class(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_when_t when,
             const smcr_tap_t *packet)

@@ -66,10 +66,10 @@ usual_answer(const smcr_entry_conn_direction_t *asked)
     return (all->sum - smcr_figure_or_zero(asked->slow_answers_s)) / (all->count - slow);
 }
 
-/* Returns how much of the time of the connection's slow answers counts as cost, nanoseconds. An
- * answer that takes ten times as long as the usual ones counts with its whole time: the program was
- * stopped, or waited for something. Otherwise the request may have asked for long work, which is no
- * fault: a twentieth of the time counts. */
+/* Returns how much of the time of the connection's slow answers counts as cost, nanoseconds. If
+ * the longest one took ten times as long as the usual ones, the whole time counts: the program
+ * was stopped, or waited for something. Otherwise the request may have asked for long work,
+ * which is no fault: a twentieth of the time counts. */
 static uint64_t
 cost_of_answers(const smcr_entry_conn_direction_t *asked, uint64_t longest)
 {
@@ -281,8 +281,8 @@ typedef struct {
     uint64_t time;                       /* sum of their times, nanoseconds */
 } idle_end_t;
 
-/* Whether the end that reads the direction paused for most of the connection's time, and its peer
- * never did. */
+/* Whether the end that reads the direction paused for half of the connection's time or more, and
+ * its peer never did. */
 static bool
 paused_alone(const smcr_entry_connection_t *conn, bool to_server)
 {
@@ -303,9 +303,9 @@ exceeded_answer(const smcr_entry_conn_direction_t *asked, const smcr_entry_conn_
     return wait->lasted_s >= 10 * usual ? usual : 0;
 }
 
-/* Returns the pauses of the end that reads the direction; `wait` NULL: the end also writes unasked,
- * or has not paused for SMCR_FINDING_LONG_WAIT, or neither for ten times as long as it usually
- * takes nor for most of the time (paused_alone()). */
+/* Returns the pauses of the end that reads the direction; `wait` NULL: the end also writes
+ * unasked, or has not paused for SMCR_FINDING_LONG_WAIT, or neither for ten times as long as it
+ * usually takes nor for half of the time (paused_alone()). */
 static idle_end_t
 pause_of(const smcr_entry_connection_t *conn, bool to_server)
 {

@@ -596,8 +596,9 @@ may_hide_all_smcr(const smcr_entry_report_t *report)
 }
 
 /* Finding: frames are truncated by snaplen. The finding is a note if an expert item reports that
- * SMC-R data is missing in a truncated frame. Otherwise the finding is for information. A message
- * of SMC-R ends with the 98th byte of its frame, over IPv6 with the 118th. */
+ * SMC-R data is missing in a truncated frame. Otherwise the finding is for information. Without
+ * a VLAN tag, a message of 44 bytes ends with the 98th byte of a RoCEv2 frame, over IPv6 with
+ * the 118th. */
 static void
 find_cut_frames(smcr_finder_t *finder)
 {
@@ -687,10 +688,9 @@ find_disorder(smcr_finder_t *finder)
                     smcr_words_duration(finder->scope, capture->disorder_most_s));
 }
 
-/* Finding: packets are captured after their own acknowledgements, or CLC and RoCE in an impossible
- * order, so the times of the capture do not show which packet was first. The two directions, or TCP
- * and RoCE, come from two interfaces with different clocks, for example from two captures that were
- * merged. */
+/* Finding: packets are captured after their own acknowledgements, or CLC and RoCE in an
+ * impossible order, so the times of the capture do not show which packet was first. The two
+ * directions, or TCP and RoCE, may come from two interfaces with different clocks. */
 static void
 find_differing_clocks(smcr_finder_t *finder)
 {
@@ -956,8 +956,8 @@ suppress_findings_of_missing(smcr_finder_t *finder)
     finder->has_rank[SMCR_FINDING_BY_LACK] = true;
 }
 
-/* Under a display filter, no packet is certainly missing in the capture. So only the first three
- * rules are called, which do not need that. */
+/* Under a display filter, no packet is certainly missing in the capture. So only those rules are
+ * called that do not need that. */
 void
 smcr_finding_on_capture(smcr_finder_t *finder)
 {

@@ -114,8 +114,9 @@ add_apart(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t
                                                       most_frequent(&data->by_priority)});
 }
 
-/* Adds the data packets of the flow that go in another class than most of them. Datagrams are not
- * counted: they may go in several classes, since each datagram may have a class of its own. */
+/* Adds the data packets of the flow in the first class that is not the class of most of them.
+ * Datagrams are not counted: they may go in several classes, since each datagram may have a
+ * class of its own. */
 static void
 add_mixed_data(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {
@@ -129,7 +130,7 @@ add_mixed_data(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_r
     add_apart(finder, odd, flow, (const smcr_figure_value_count_t *[]){dscp, priority});
 }
 
-/* Adds the acknowledgements of the flow's data that go in another class than the data. */
+/* Adds the acknowledgements of the flow's data in the first class that the data does not have. */
 static void
 add_other_acks(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {

@@ -575,8 +575,9 @@ is_unanswered(const smcr_finder_t *finder, const smcr_figure_subject_t *messages
     return true;
 }
 
-/* Returns how many connection requests got no answer, as text: "no answer captured to 2 connection
- * requests (first one: port 7174)"; NULL: all got one. */
+/* Returns how many connection requests got no answer, as text: "no answer captured to 2
+ * connection requests (first one: port 7174)"; NULL: all got one, or a display filter may hide
+ * the answers. */
 static const char *
 unanswered_text(const smcr_finder_t *finder)
 {

@@ -1,5 +1,5 @@
 /* Findings about fallbacks to TCP: a Decline, a SYN-ACK without the SMC-R option, or TCP data
- * instead of CLC messages (RFC 7609, 3.1 to 3.3).
+ * instead of CLC messages (RFC 7609, 3.5.1).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -212,8 +212,8 @@ fallback_text(const smcr_finder_t *finder, const smcr_finding_alike_t *group)
 }
 
 /* Finding: fallback to TCP for one reason. The option in the SYN offers SMC-R. Then one of three
- * events ends the negotiation (RFC 7609, 3.1 to 3.3): a Decline, a SYN-ACK without the option, or
- * TCP data instead of CLC messages. If none of them is captured, a host may have reported the
+ * events ends the negotiation (RFC 7609, 3.5.1): a Decline, a SYN-ACK without the option, or TCP
+ * data instead of CLC messages. If none of them is captured, a host may have reported the
  * fallback over netlink. The sentence has the text of the diagnosis code, and another possible
  * cause. If RoCE packets did not arrive, the sentence also has ICMP errors. */
 static void

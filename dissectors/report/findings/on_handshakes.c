@@ -79,8 +79,8 @@ cause_of_silence(const smcr_finder_t *finder)
     return ": no answer to SYNs with the SMC-R option: host down, or a firewall";
 }
 
-/* Whether only RoCE packets of the connection are known, and it did not begin before the capture:
- * its CLC messages are missing or truncated. */
+/* Whether only RoCE packets of the connection are known, and it may have begun in the capture:
+ * then its CLC messages are missing or truncated. */
 static bool
 is_unnamed(const smcr_entry_connection_t *conn)
 {

@@ -134,10 +134,11 @@ next_active(const smcr_entry_link_group_t *group, uint32_t frame)
     return first;
 }
 
-/* Returns text about the redundancy of the group after a link failed in `frame`: "; no redundancy
- * until frame 660" if another link becomes active later, else "; no redundancy since frame 264", or
- * "; no redundancy" if the link never was active. Returns "" if the number of other active links in
- * `frame` was not exactly one, if the state of a link is not known, or if `frame` is 0. */
+/* Returns text about the redundancy of the group after a link failed in `frame`: "; no
+ * redundancy until frame 660" if a link becomes active later, else "; no redundancy since frame
+ * 264", or "; no redundancy" if the link never was active. Returns "" if the number of other
+ * active links in `frame` was not exactly one, if the state of a link is not known, or if
+ * `frame` is 0. */
 static const char *
 redundancy_text(const link_place_t *place, uint32_t frame)
 {

@@ -162,10 +162,10 @@ ended_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return count;
 }
 
-/* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other
- * findings explain the retransmissions. Three kinds of retransmissions are not included: those
- * after RNR NAKs; those of the last packets of a link group that has ended (find_group_end()); and
- * those of packets that had arrived (find_needless()). */
+/* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if
+ * other findings explain the retransmissions. Retransmissions after RNR NAKs, in silences of the
+ * peer (on_silence.c), of the last packets of a link group that has ended (find_group_end()),
+ * and of packets that had arrived (find_needless()) are not included. */
 static uint64_t
 lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -372,7 +372,7 @@ gather_silences(const smcr_finder_t *finder)
     return silences;
 }
 
-/* Whether one of the silences lies in the same time as the wait. */
+/* Whether one of the silences has time in common with the wait. */
 static bool
 is_of_silence(wmem_array_t *silences, const smcr_entry_conn_wait_t *wait)
 {
@@ -411,7 +411,7 @@ longest_wait(const smcr_finder_t *finder)
 }
 
 /* Returns how long retransmissions took: "; longest wait for retransmissions 3.93 s (from frame
- * 1942)"; if no program is known to have waited, the slowest message. */
+ * 1942)"; without such a wait (longest_wait()), the slowest message. */
 static const char *
 duration_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
@@ -471,8 +471,8 @@ first_repeated(const smcr_finder_t *finder, count_of_flow_t *count)
     return first.frame ? first : smcr_finder_notice(finder, "smcr.packet_retransmitted").first;
 }
 
-/* Returns the frame to look at: the first NAK, if NAKs ask for packets that the finding counts; or
- * the first retransmission that it counts. */
+/* Returns the frame to look at: the first retransmission that the finding counts, or an earlier
+ * first NAK, if NAKs ask for packets that it counts. */
 static smcr_when_t
 first_trouble(const smcr_finder_t *finder, uint64_t naks)
 {

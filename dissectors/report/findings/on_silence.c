@@ -354,8 +354,9 @@ link_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return wmem_strdup_printf(finder->scope, " (link %" PRIu64 "%s)", owner.link->number, group);
 }
 
-/* Returns the last packet that the silent host has sent elsewhere; frame 0: there is none. `*way`
- * gets the text that says where: another queue pair, another link, TCP, or any other way. */
+/* Returns the last packet that the silent host has sent to another queue pair; without one, that
+ * on another link, or else over TCP, or else any other packet; frame 0: there is none. `*way` gets
+ * the text that says where. */
 static smcr_when_t
 heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence,
                 const char **way)
@@ -626,7 +627,7 @@ severity_of(const smcr_finder_t *finder, const silent_host_t *host)
     return is_short || is_harmless ? SMCR_FIGURE_NOTE : SMCR_FIGURE_WARN;
 }
 
-/* Whether a connection between the hosts of the flow was aborted or reset during the silence. */
+/* Whether a connection of the flow's link group was aborted or reset during the silence. */
 static bool
 ended_connection(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -646,8 +647,8 @@ ended_connection(const smcr_finder_t *finder, const silent_host_t *host)
     return false;
 }
 
-/* Whether TCP connections were reset before the first retransmission of the silence, among them one
- * of the host's link group: a reset of another host says nothing of this one. */
+/* Whether a TCP connection was reset before the first retransmission of the silence, and one of
+ * the host's link group was reset: a reset of another host says nothing of this one. */
 static bool
 was_reset_before(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -834,39 +835,7 @@ find_used_up_retries(smcr_finder_t *finder)
                     flow_size_hint(finder, worst));
 }
 
-/* Finding: nothing that a host sends over RoCE arrives at its peer, and the packets of the peer
- * arrive. A firewall or a path of one direction does this. The finding describes the flow with the
- * most retransmissions. */
-static void
-find_one_way(smcr_finder_t *finder)
-{
-    wmem_allocator_t *scope = finder->scope;
-    const smcr_entry_rdma_t *worst = NULL;
-
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
-        if (smcr_finding_flow_is_one_way(finder, flow) &&
-            (!worst || flow->repeated > worst->repeated))
-            worst = flow;
-    if (!worst)
-        return;
-    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, worst);
-    smcr_finder_add(finder,
-                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_WAY,
-                                           .count = worst->repeated,
-                                           .when = worst->first_frame,
-                                           .begin = worst->first_frame,
-                                           .end = worst->last_frame,
-                                           .filter = "smcr.retransmission"},
-                    "Nothing from %s arrives at %s over RoCE%s: no answer to %s, and %s "
-                    "retransmitted %s that %s had acknowledged: only this direction of the path "
-                    "fails",
-                    worst->src, worst->dst, link_text(finder, worst),
-                    smcr_words_things(scope, worst->repeated, "retransmission"), worst->dst,
-                    smcr_words_things(scope, peer->recovery->needless, "packet"), worst->src);
-}
-
-/* Findings are made of the SMCR_FINDINGS_MOST longest silences only: a report has no more
- * findings. */
+/* Findings are made of the SMCR_FINDINGS_MOST longest silences only. */
 void
 smcr_finding_on_silence(smcr_finder_t *finder)
 {

@@ -68,8 +68,8 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
 
 /* ---- the receive buffer is full ---- */
 
-/* Whether the reader's program is proven to have read nothing for 90 % or more of `full_time`, in a
- * wait that is open when the capture ends. */
+/* Whether the reader's program is proven to have read nothing for half a second or more, and for
+ * 90 % or more of `full_time`, in a wait that is open when the capture ends. */
 static bool
 is_one_open_wait(const wait_t *wait)
 {
@@ -201,8 +201,8 @@ has_slow_reader(const wait_t *wait)
     return is_noticed(wait) && wait->reader_time * 10 >= judged_time(wait) * 6;
 }
 
-/* Whether the path is the cause of the wait: data or cursor updates were under way for half of the
- * time. */
+/* Whether the path is the cause of the wait: data or cursor updates were under way for half of
+ * the time. False if `full_time` may be much too low. */
 static bool
 has_long_path(const wait_t *wait)
 {
@@ -316,8 +316,8 @@ longest_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->longest->lasted_s));
 }
 
-/* Whether the wait ended with a reset of TCP, and the reader's host had sent no packet for most of
- * it: then neither the reader's program nor the size of its buffer explains the wait. */
+/* Whether the wait ended with a reset of TCP, and the reader's host had sent no packet for half
+ * of it or more: then neither the reader's program nor the size of its buffer explains the wait. */
 static bool
 is_unheard(const wait_t *wait)
 {
@@ -331,7 +331,7 @@ is_unheard(const wait_t *wait)
     return unheard * 2 >= wait->full_time;
 }
 
-/* Returns text about a reader's host that sends no packet for most of the wait (is_unheard()). */
+/* Returns text about a reader's host that sends no packet for long (is_unheard()). */
 static const char *
 unheard_text(const smcr_finder_t *finder, const wait_t *wait)
 {

@@ -80,9 +80,9 @@ smcr_entry_report_t *smcr_collection_report_over(smcr_collection_t *collection,
                                                  const smcr_collection_patience_t *patience,
                                                  wmem_allocator_t *scope);
 
-/* Lets go of the link groups of the last report of smcr_collection_report_over(), and of their RDMA
- * flows: frees their memory, but for a bit each. Later packets of them are not counted. `may_go`
- * false: they stay until the end of the capture instead. */
+/* Lets go of the link groups of the last report of smcr_collection_report_over(), and of their
+ * RDMA flows: frees their memory, but for a bit each. Later packets of them only count as late
+ * packets. `may_go` false: they stay until the end of the capture instead. */
 void smcr_collection_let_go_of_groups(smcr_collection_t *collection, bool may_go);
 
 /* Returns the number of an RDMA flow of the last report, which stays the same while the capture

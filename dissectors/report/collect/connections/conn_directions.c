@@ -339,9 +339,9 @@ find_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_st
     }
 }
 
-/* Extends the time of a connection whose writer waits for its reader when the capture ends, to the
- * packet up to which the wait is proven. The connection may have no packet of its own for a long
- * time before. */
+/* Extends the time of a connection whose writer waits for its reader at the end, to the packet
+ * up to which the wait is proven. The connection may have no packet of its own for a long time
+ * before. */
 static void
 extend_to_wait(smcr_entry_connection_t *entry, const waiting_writer_t waits[2])
 {

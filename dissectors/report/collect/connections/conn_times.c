@@ -659,12 +659,13 @@ may_be_busy(const smcr_collect_times_t *times, int writer, uint64_t unknown, uin
 }
 
 /* The parts add up to the time from the connection's first frame to its last one. If the capture
- * has the SYN, and `ready` is known, the time before `ready` counts as "connecting". Otherwise the
- * time before the divided time counts as unknown. The upper bound of a part (`..._most_s`) is the
- * sum of the part and of the unknown time in which the connection may have carried data
- * (may_be_busy()); `unknown_s` may be more. Time that is either a wait for an answer or idle
- * (SMCR_INTERVAL_IS_MAYBE_ANSWER) counts as unknown, and is only in the upper bounds of these two
- * parts. For retransmissions, `span->retransmission_most` limits the upper bound. */
+ * has the SYN, and `ready` is known, the time before `ready` counts as "connecting". Otherwise
+ * the time before the divided time counts as unknown, but for was_idle_before(). The upper bound
+ * of a part (`..._most_s`) is the sum of the part and of the unknown time in which the
+ * connection may have carried data (may_be_busy()); `unknown_s` may be more. Time that is either
+ * a wait for an answer or idle (SMCR_INTERVAL_IS_MAYBE_ANSWER) counts as unknown, and is only in
+ * the upper bounds of these two parts. For retransmissions, `span->retransmission_most` limits
+ * the upper bound. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, int side,
                          const smcr_collect_span_t *span,

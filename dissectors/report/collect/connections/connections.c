@@ -329,10 +329,10 @@ begin_contact(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, sm
         wmem_map_insert(collection->contacts, counted->conn->lgr, counted);
 }
 
-/* Counts the bytes of a CLC message. Keeps the time of the first message of each type, of a Decline
- * for each sender; the EIDs of the last Proposal; and the version of the last Accept or Confirm. A
- * Confirm begins the setup after CLC, unless it comes after the first RoCE packet of the
- * connection: then this setup was over before. */
+/* Counts the bytes of a CLC message. Keeps the time of the first message of each type, of a
+ * Decline for each sender; the EIDs of the last Proposal; and the version of the last Accept or
+ * Confirm. A Confirm that is captured in one piece begins the setup after CLC, unless it comes
+ * after the first RoCE packet of the connection: then this setup was over before. */
 static void
 count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
           smcr_when_t when, const smcr_clc_t *clc, bool from_server)

@@ -82,7 +82,8 @@ typedef enum {
     /* ---- remarks ---- */
     SMCR_FINDING_BY_TCP_RESET,      /* TCP reset of a connection that is not over RDMA */
     SMCR_FINDING_FIRST_REMARK = SMCR_FINDING_BY_TCP_RESET,
-    SMCR_FINDING_BY_NO_OPTION,      /* one side does not offer SMC-R */
+    SMCR_FINDING_BY_NO_OPTION,      /* TCP without SMC-R: one side does not offer it, or TCP ends
+                                       before CLC */
     SMCR_FINDING_BY_NO_ROCE,        /* the RoCE packets of a connection are not captured, or
                                        something between the ends changes addresses or TCP
                                        options */
@@ -127,7 +128,7 @@ smcr_finding_class(smcr_finding_rank_t rank)
 
 /* One finding in the list. */
 typedef struct {
-    smcr_entry_finding_t entry; /* One finding in the list. */
+    smcr_entry_finding_t entry; /* the finding as the report gets it */
     smcr_finding_rank_t rank;   /* rank of the finding, which has its class */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
                                    or not known */

@@ -67,8 +67,8 @@ const char *smcr_finding_wait_buffer_text(const smcr_finder_t *finder,
 /* Returns "; 2 more directions with long waits" for 3 directions; "" if `count` is 0 or 1. */
 const char *smcr_finding_wait_more(const smcr_finder_t *finder, uint32_t count);
 
-/* Returns the wait of the host `host` on another connection than `conn` that explains most of the
- * wait `outer`, for which this host is responsible. */
+/* Returns the wait of the host `host` on another connection than `conn` that explains the wait
+ * `outer`, for which this host is responsible; all zeros: there is none. */
 smcr_finding_own_wait_t smcr_finding_wait_own(const smcr_finder_t *finder,
                                               const smcr_entry_connection_t *conn,
                                               const char *host,
