@@ -405,9 +405,10 @@ has_other_finding(const smcr_entry_report_t *report, const smcr_entry_report_t *
     return false;
 }
 
-/* Lets go of the link groups that are over, after their lines and those of their flows. Groups that
- * a finding is about stay: findings of the whole capture come after the last frame. So that its
- * line comes first, no group is over before the time of its line (LINK_WAITS). */
+/* Lets go of the link groups that are over, after their lines and those of their flows. If a
+ * finding is about one of them, all of them stay: findings of the whole capture come after the
+ * last frame. So that its line comes first, no group is over before the time of its line
+ * (LINK_WAITS). */
 static void
 let_go_of_groups(const batch_t *batch, smcr_collection_patience_t patience)
 {

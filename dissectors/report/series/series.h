@@ -100,7 +100,7 @@ typedef struct {
 } smcr_series_flow_t;
 
 /* Maximum number of connections and of flows that have pictures. The pause frames of all ports
- * count as one flow. */
+ * have one more place, as one flow. */
 #define SMCR_SERIES_CONNS 32
 #define SMCR_SERIES_FLOWS 32
 

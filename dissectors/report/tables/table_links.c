@@ -10,8 +10,8 @@
 
 /* ---- a row for each link ---- */
 
-/* Types of link groups, and states of links, in the words of smc-tools. smc-tools show the present
- * state of a host, so they have no words for links that were rejected or deleted. */
+/* Types of link groups, and states of links, in the words of smc-tools. smc-tools show the
+ * present state of a host, so they have no words for links that were lost, rejected or deleted. */
 static const char *const types[] = {
     [SMCR_FIGURE_GROUP_NONE] = "NONE",
     [SMCR_FIGURE_GROUP_SINGLE] = "SINGLE",

@@ -12,9 +12,9 @@
 #define SMCR_PAGE_WIDTH 72             /* width of the page, characters */
 #define SMCR_PAGE_MARK  "  %" PRIu32 ". " /* format of the number at the beginning of a finding */
 
-/* Writes the page into `text`, in the place of what `text` had: at most 60 lines of 72 characters
- * of UTF-8, however large the capture is. Times are UTC, and nothing depends on the locale.
- * `has_filters`: a finding ends with the display filter of its frames, if it has one. */
+/* Writes the page into `text`, in the place of what `text` had: at most 60 lines of 72
+ * characters of UTF-8, however large the capture is. Times are UTC. `has_filters`: a finding
+ * ends with the display filter of its frames, if it has one. */
 void smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_filters);
 
 /* Parts of the page that are neither findings nor tables. PART(name) */

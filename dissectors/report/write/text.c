@@ -1,7 +1,7 @@
-/* The report as one page of text. The page has four parts. 1. The capture, and facts that limit the
- * report. 2. The findings, in their order. 3. From each table the rows that suffered most, and the
- * rows that carried most. 4. Sentences about the traffic as a whole (text_traffic.c). If the text
- * is longer than a page, it is written once more with fewer rows and findings.
+/* The report as one page of text. The page has four parts. 1. The capture, and facts that limit
+ * the report. 2. The findings, in their order. 3. From each table the rows that suffered most,
+ * and the rows that carried most. 4. Sentences about the traffic as a whole (text_traffic.c). A
+ * text that is longer than a page is written again, with fewer rows and findings.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -204,9 +204,9 @@ write_others(const smcr_text_page_t *page, uint64_t count, bool has_examined)
                    count == 1 ? "it" : "them");
 }
 
-/* Writes the first lines of the findings. If there are no frames, writes that. If all findings are
- * for information, writes that no fault was found, if any traffic was examined; and that packets
- * not known to be SMC-R were not analysed, if there are some. */
+/* Writes the first lines of the findings. If there are no frames, writes that. Else, if all
+ * findings are for information, writes that packets not known to be SMC-R were not analysed, if
+ * there are some; and that no fault was found, unless these packets are all that there is. */
 static void
 write_health(const smcr_text_page_t *page)
 {
