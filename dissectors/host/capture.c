@@ -221,9 +221,8 @@ scan_socket(const char **line, smcss_texts_t *texts, smcr_told_socket_t *told)
     return MAX(count, 0);
 }
 
-/* Reads the four pairs of cursors in a line of smcss, of the receive and the send buffer, and moves
- * `*line` to their end. Returns the number of values that were read; fewer than 8: the line is not
- * of smcss. */
+/* Reads the four cursors in a line of smcss, and moves `*line` to their end. Returns the number
+ * of values that were read; fewer than 8: a cursor is missing. */
 static int
 scan_cursors(const char **line, smcr_told_socket_t *told)
 {

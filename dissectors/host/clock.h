@@ -12,9 +12,9 @@
  * it, or it is the first one. */
 uint32_t smcr_capture_interface(const packet_info *pinfo);
 
-/* Returns number and time of this frame; the time in nanoseconds since 1970, 0 for times before.
- * If the clock was set back by a second or more before this frame, the time is that of a clock
- * which was not set back: see clock.c. */
+/* Returns number and time of this frame; the time in nanoseconds since 1970, 1 at least, as that
+ * of smcr_capture_stamp(). If the clock was set back by a second or more before this frame, the
+ * time is that of a clock which was not set back: see clock.c. */
 smcr_when_t smcr_capture_when(const packet_info *pinfo);
 
 /* Returns what smcr_capture_when() returns, and before this notes whether the clock was set back

@@ -16,9 +16,9 @@
  * SMC-R. The built-in dissector's heuristic declines packets that the plugin's heuristic
  * recognises, whichever Wireshark calls first.
  *
- * The wrappers are put back at a CLC message, at a SEND that the plugin's heuristic recognises, and
- * when a file is opened. The last is needed because any change of InfiniBand's preferences restores
- * the original handles.
+ * The wrappers are put back at a CLC message, at a packet that the plugin's heuristic
+ * recognises, and when a file is opened. The last is needed because any change of InfiniBand's
+ * preferences restores the original handles.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

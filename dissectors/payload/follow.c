@@ -220,8 +220,9 @@ overwrite_record(const follow_record_t *record, const smcr_payload_fresh_t *fres
 }
 
 /* Returns the record with the data of the packet in `frame`; NULL: there is none among the first
- * REPLACED_MAX records of the list. The list has the newest record first. So if a text about
- * missing bytes has the same frame, the search finds the data, which were added after the text. */
+ * REPLACED_MAX records of the list. The text of Follow Stream has its newest record first. So if
+ * a text about missing bytes has the same frame, the search finds the data, which were added
+ * after the text. */
 static const follow_record_t *
 find_record(const GList *records, bool from_server, uint32_t frame)
 {
@@ -267,8 +268,8 @@ clear_records(follow_info_t *follow)
     }
 }
 
-/* Whether Follow Stream already has these ends of the connection. Ports are compared only if the
- * TCP connection is known. */
+/* Whether Follow Stream already has this client of the connection. The port is compared only if
+ * the TCP connection is known. */
 static bool
 is_same_client(const follow_info_t *follow, const smcr_conn_t *conn, const address *client,
                uint32_t port)

@@ -120,8 +120,8 @@ void smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *mess
  * a login has sent a message that its heuristic would recognise. */
 #define SMCR_POLICY_REFUSALS 16
 
-/* Length in nanoseconds of a pause after which a message may begin. RDMA sends the data of a
- * message within a millisecond, so there is no such pause within a message. */
+/* Length in nanoseconds of a pause after which a message may begin. Within a message such a
+ * pause is rare: RDMA sends it without one, as long as the receiver has space. */
 #define SMCR_POLICY_IDLE (100 * SMCR_TIME_MILLISECOND)
 
 /* A CDC message announces the bytes of one write call of the program, or the bytes that the kernel

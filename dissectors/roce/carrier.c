@@ -426,8 +426,9 @@ dissect_not_ours(call_t *call, smcr_packet_t *packet)
     return dissect_foreign(call);
 }
 
-/* Learns whether the ICRC of a message is wrong, without the preference `smcr.check_icrc`. If the
- * packet does not count as corrupt, it is shown as one whose ICRC was not checked. */
+/* Learns whether the ICRC of a packet that smcr_packet_wants_icrc() names is wrong, without the
+ * preference `smcr.check_icrc`. If the packet does not count as corrupt, it is shown as one
+ * whose ICRC was not checked. */
 static void
 check_message(const call_t *call, smcr_packet_t *packet)
 {

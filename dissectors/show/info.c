@@ -69,12 +69,12 @@ smcr_show_event_at_once(const smcr_event_t *event)
            event->id == SMCR_EVENT_write_no_start;
 }
 
-/* Whether the event is shown. 1. Events of the receiver's window are shown only if the capture has
- * all packets of the reader. 2. An event with a deferred check is shown only in the second pass,
- * and only if later packets confirm the event. 3. Exception: "Peer silent", and a response or an
- * RDMA WRITE whose beginning is missing, are also shown in the first pass, and in the second pass
- * only if later packets confirm it. 4. A breach, or a missing CLC message, is not shown if packets
- * prove that the capture has times of two clocks. */
+/* Whether the event is shown. 1. Events of the receiver's window are shown only if the capture
+ * has all packets of the reader. 2. An event with a deferred check is shown only in the second
+ * pass, and only if later packets confirm the event. 3. Exception: "Peer silent", a response
+ * whose request is missing, and an RDMA WRITE whose beginning is missing are also shown in the
+ * first pass, and in the second pass only if later packets confirm it. 4. A breach, or a missing
+ * CLC message, is not shown if packets prove that the capture has times of two clocks. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {

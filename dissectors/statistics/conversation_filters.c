@@ -6,7 +6,7 @@
  *   of TCP is selected, the filter has the links on which the connection's two sides have sent
  *   last.
  * - link group: packets and CLC messages of all links of the group
- * - RMB: RDMA WRITEs into the RMB, and CLC and LLC messages that announce RKeys of the RMB
+ * - RMB: RDMA WRITEs into the RMB, and CLC and LLC messages that name RKeys of the RMB
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

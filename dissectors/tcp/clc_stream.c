@@ -131,10 +131,11 @@ length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
 /* Returns the length of the message at `offset`, in bytes. 0: the message is incomplete, and
  * Wireshark's TCP can deliver more of it.
  *
- * If the header is captured, the length comes from the first of these sources that is available: 1.
- * the length in the header, if a trailer confirms that length; 2. the distance to the first
- * trailer; 3. if TCP can deliver more bytes, the length that the fields of the message need; 4. the
- * length in the header, if a message can have that length; 5. all bytes from `offset` on. */
+ * If the header is captured, the length comes from the first of these sources that is available:
+ * 1. the length in the header, if a trailer or the next message confirms it; 2. the distance to
+ * the end of the first trailer, or to the next message; 3. if TCP can deliver more bytes, the
+ * length that the fields of the message need; 4. the length in the header, if a message can have
+ * that length; 5. all bytes from `offset` on. */
 static int
 length_of_message(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {

@@ -59,8 +59,9 @@ bool smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo);
  * cases. `tcp`: sequence numbers of the segment, from TCP's dissector; NULL: not known. */
 tvbuff_t *smcr_tcp_clc_of_mirror(tvbuff_t *tvb, packet_info *pinfo, const struct tcpinfo *tcp);
 
-/* Whether the CLC header at the beginning of `tvb` has a known type and a possible length. Type or
- * length count as right if they were not captured. */
+/* Whether the CLC header at the beginning of `tvb` has a known type, and a possible length or,
+ * in place of it, a trailer that ends the message. Type or length count as right if they were
+ * not captured. */
 bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
 
 /* Whether CLC of this direction has ended in an earlier frame, so that this frame has no CLC.

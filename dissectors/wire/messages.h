@@ -215,8 +215,8 @@ typedef struct {
                           wrong */
     bool continues;    /* only the first bytes are decoded: the rest is in later segments, which
                           Wireshark's TCP has not put together */
-    bool smcd;         /* the message is an Accept or Confirm of SMC-D; only `header` and `dmb_size`
-                          are set */
+    bool smcd;         /* the message is an Accept or Confirm of SMC-D: `dmb_size` is set, and
+                          `u` is not */
     uint32_t dmb_size; /* Accept, Confirm of SMC-D: size of the direct memory buffer (DMB) that the
                           sender announces, bytes; 0: not captured, or another message */
     union {

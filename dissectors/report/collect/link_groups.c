@@ -36,7 +36,8 @@ typedef struct {
     peer_identity_t identity[2]; /* identity of the host on each side; index: side of the link
                                     group */
     bool is_over; /* smcr_collect_link_groups_find_over() has found it */
-    bool stays;   /* it stays until the end of the capture, since a finding is about it */
+    bool stays;   /* it stays until the end of the capture, since a finding is about it, or about
+                     a group that was found with it */
 } gathered_group_t;
 
 /* ---- gathering ---- */
