@@ -835,6 +835,37 @@ find_used_up_retries(smcr_finder_t *finder)
                     flow_size_hint(finder, worst));
 }
 
+/* Finding: nothing that a host sends over RoCE arrives at its peer, and the packets of the peer
+ * arrive. A firewall or a path of one direction does this. The finding describes the flow with the
+ * most retransmissions. */
+static void
+find_one_way(smcr_finder_t *finder)
+{
+    wmem_allocator_t *scope = finder->scope;
+    const smcr_entry_rdma_t *worst = NULL;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (smcr_finding_flow_is_one_way(finder, flow) &&
+            (!worst || flow->repeated > worst->repeated))
+            worst = flow;
+    if (!worst)
+        return;
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, worst);
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_WAY,
+                                           .count = worst->repeated,
+                                           .when = worst->first_frame,
+                                           .begin = worst->first_frame,
+                                           .end = worst->last_frame,
+                                           .filter = "smcr.retransmission"},
+                    "Nothing from %s arrives at %s over RoCE%s: no answer to %s, and %s "
+                    "retransmitted %s that %s had acknowledged: only this direction of the path "
+                    "fails",
+                    worst->src, worst->dst, link_text(finder, worst),
+                    smcr_words_things(scope, worst->repeated, "retransmission"), worst->dst,
+                    smcr_words_things(scope, peer->recovery->needless, "packet"), worst->src);
+}
+
 /* Findings are made of the SMCR_FINDINGS_MOST longest silences only. */
 void
 smcr_finding_on_silence(smcr_finder_t *finder)
