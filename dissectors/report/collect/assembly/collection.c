@@ -546,10 +546,8 @@ fill_capture(smcr_entry_report_t *report, const smcr_collect_t *all, const char 
 
     *capture = all->capture;
     smcr_state_disorder_t disorder = smcr_state_disorder(smcr_capture_state());
-    if (disorder.first.frame) {
-        capture->disorder_frame = disorder.first;
-        capture->disorder_most_s = disorder.most;
-    }
+    capture->disorder_frame = disorder.first;
+    capture->disorder_most_s = disorder.first.frame ? disorder.most : SMCR_FIGURE_UNKNOWN;
     capture->filter = filter;
     capture->wireshark = epan_get_version();
     capture->plugin = SMCR_VERSION;
