@@ -380,8 +380,8 @@ idle_before(const certain_t *certain, smcr_when_t ended)
     return may_miss_write ? (smcr_when_t){0, 0} : idle;
 }
 
-/* Whether the capture shows that `later`, a later frame than `first`, was sent later. If the capture
- * is out of order, it has to come much later. */
+/* Whether the capture shows that `later`, a later frame than `first`, was sent later. If the
+ * capture is out of order, it has to come much later. */
 static bool
 shows_order(const smcr_conn_t *conn, smcr_when_t first, smcr_when_t later)
 {
