@@ -84,6 +84,17 @@ test_names(void)
     wmem_destroy_allocator(scope);
 }
 
+static void
+test_decimals(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+
+    g_assert_cmpstr(smcr_words_decimal(scope, -3.74, 1), ==, "-3.7");
+    g_assert_cmpstr(smcr_words_decimal(scope, 0.0000127, 6), ==, "0.000013");
+    g_assert_cmpstr(smcr_words_decimal(scope, 12, 0), ==, "12");
+    wmem_destroy_allocator(scope);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -91,5 +102,6 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/words/units", test_units);
     g_test_add_func("/words/names", test_names);
+    g_test_add_func("/words/decimals", test_decimals);
     return g_test_run();
 }

@@ -112,11 +112,13 @@ heading_of_points(const smcr_table_row_sink_t *taker)
         return "Capture points: the offset of their clocks is not known";
     if (is_one_clock(&way->clock))
         return "Capture points: they have one clock";
+    wmem_allocator_t *scope = taker->scope;
     return wmem_strdup_printf(
-        taker->scope,
-        "Capture points: clock of %s %.6f to %.6f s ahead of %s, drift %.1f to %.1f ppm",
-        way->to, way->clock.offset_least_s, way->clock.offset_most_s, way->from,
-        way->clock.drift_least_ppm, way->clock.drift_most_ppm);
+        scope, "Capture points: clock of %s %s to %s s ahead of %s, drift %s to %s ppm", way->to,
+        smcr_words_decimal(scope, way->clock.offset_least_s, 6),
+        smcr_words_decimal(scope, way->clock.offset_most_s, 6), way->from,
+        smcr_words_decimal(scope, way->clock.drift_least_ppm, 1),
+        smcr_words_decimal(scope, way->clock.drift_most_ppm, 1));
 }
 
 SMCR_TABLE(points, "SMC-R Capture Points", WAY, heading_of_points);

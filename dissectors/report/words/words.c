@@ -47,6 +47,16 @@ smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts, siz
     return wmem_strbuf_finalize(text);
 }
 
+/* printf() would write the decimal point of the locale. */
+const char *
+smcr_words_decimal(wmem_allocator_t *scope, double number, unsigned decimals)
+{
+    char format[] = "%.0f", text[G_ASCII_DTOSTR_BUF_SIZE];
+
+    format[2] = (char)('0' + MIN(decimals, 6));
+    return wmem_strdup(scope, g_ascii_formatd(text, sizeof text, format, number));
+}
+
 /* Returns the text of `number` divided by `unit`, rounded to `decimals` decimals (0, 1 or 2). */
 static const char *
 quotient(wmem_allocator_t *scope, double number, double unit, unsigned decimals)

@@ -16,6 +16,9 @@
 /* Returns a number with commas: "1,234,567". */
 const char *smcr_words_number(wmem_allocator_t *scope, uint64_t number);
 
+/* Returns a number with `decimals` decimals, at most 6: "-3.7". */
+const char *smcr_words_decimal(wmem_allocator_t *scope, double number, unsigned decimals);
+
 /* "1 packet", "1,234 packets". `thing` is the singular; the plural has an "s". */
 const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing);
 

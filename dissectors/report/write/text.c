@@ -144,7 +144,8 @@ write_finding(const smcr_text_page_t *page, uint32_t number, const smcr_entry_fi
         return;
     }
     smcr_text_item(page, indent, smcr_text_width(mark), when);
-    smcr_text_item(page, indent, smcr_text_width(mark), line + strspn(line, " "));
+    if (*line)
+        smcr_text_item(page, indent, smcr_text_width(mark), line + strspn(line, " "));
 }
 
 /* Returns the number of RoCE packets that are not known to be SMC-R, and that the report has not

@@ -139,11 +139,13 @@ static const char *
 rate_text(const smcr_text_page_t *page, uint64_t bytes, uint64_t time)
 {
     double bits = 8.0 * (double)bytes / (double)time; /* Gbit/s */
+    wmem_allocator_t *scope = page->scope;
 
     if (bits >= 1)
-        return wmem_strdup_printf(page->scope, "%.1f Gbit/s", bits);
-    return bits >= 0.001 ? wmem_strdup_printf(page->scope, "%.1f Mbit/s", bits * 1000)
-                         : wmem_strdup_printf(page->scope, "%.1f kbit/s", bits * 1000000);
+        return wmem_strdup_printf(scope, "%s Gbit/s", smcr_words_decimal(scope, bits, 1));
+    if (bits >= 0.001)
+        return wmem_strdup_printf(scope, "%s Mbit/s", smcr_words_decimal(scope, bits * 1e3, 1));
+    return wmem_strdup_printf(scope, "%s kbit/s", smcr_words_decimal(scope, bits * 1e6, 1));
 }
 
 /* Returns the share of marks in the worst interval: "at most 41 % of packets marked CE in any 2
