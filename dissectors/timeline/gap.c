@@ -23,14 +23,15 @@ smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_know
 }
 
 /* Whether all packets that are missing since the last packet of the connection are in the last gap
- * of the link, whose begin is known. */
+ * of the link, whose begin is known. False if the connection has moved to another link. */
 static bool
 is_last_gap(const smcr_timeline_step_t *step, int side)
 {
     const smcr_timeline_packet_t *packet = step->packet;
+    bool is_same_link = step->timeline->link[side] == packet->record->link;
     bool is_only = packet->last_gap && packet->gap_count[side] == step->timeline->gaps[side] + 1;
 
-    return is_only && packet->last_gap[side].begin.frame;
+    return is_same_link && is_only && packet->last_gap[side].begin.frame;
 }
 
 /* The event after which those packets of `side` were sent that are missing before the packet of

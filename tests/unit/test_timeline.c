@@ -43,6 +43,7 @@ typedef struct {
     bool others_miss; /* with `missing`: they are another connection's */
     bool peer_misses; /* packets of its peer are missing, which shows before it */
     bool is_moved;    /* it goes over another link */
+    bool left_misses; /* with `is_moved`: packets of its sender are missing on the link before */
     bool rewrites;    /* DATA: the last bytes once more */
     uint32_t names_later; /* `acked` names a packet that is so many PSNs later */
     bool in_vain;    /* AGAIN: it was acknowledged before */
@@ -503,6 +504,14 @@ static const struct {
                {.event = ANNOUNCE, .side = CLIENT, .time = 800, .acked = 900, .is_moved = true}},
      .end = 1000,
      .shares = {.transfer = 120, .nothing = 780}},
+    {.name = "a WRITE is missing on the link before: the gap of the new link is not its time",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 151, .acked = 160},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 900, .acked = 950, .unseen = 10,
+                .missing = 1, .lost_from = 800, .lost_until = 850, .is_moved = true,
+                .left_misses = true}},
+     .end = 1000,
+     .shares = {.unknown = 799, .transfer = 50, .nothing = 51}},
     {.name = "no packet of the writer is captured, and its last may be missing",
      .steps = {{.event = DATA, .side = SERVER, .time = 500, .acked = 510, .bytes = 10}},
      .end = 1000,
@@ -695,6 +704,7 @@ play_step(stage_t *stage, const step_t *steps, const step_t *step)
     record.first_frame = step->of ? 10 * step->of - 4 : 0;
     if (step->lost_until)
         packet.last_gap = gaps;
+    packet.may_miss_last[step->side] = step->left_misses;
     stage->gaps[step->side] += step->missing > 0;
     stage->gaps[!step->side] += step->peer_misses;
     if (step->event == AGAIN) {
