@@ -263,6 +263,18 @@ has_extension(const smcr_message_llc_t *message, bool offers_link)
     return message->v2 && (offers_link || message->end > SMCR_LLC_LENGTH);
 }
 
+/* Shows the extension. If its end is not captured, the message lacks RTokens, and its link is known
+ * all the same. Returns the offset after the extension, or SMCR_MESSAGE_LLC_CUT. */
+static unsigned
+take_extension(const smcr_message_llc_t *message)
+{
+    bool is_truncated = tvb_captured_length(message->walk.tvb) < message->end;
+    unsigned next = show_extension(message);
+
+    message->llc->lacks_rtokens = is_truncated && next == SMCR_MESSAGE_LLC_CUT;
+    return message->llc->lacks_rtokens ? message->end : next;
+}
+
 /* RFC 7609 has the GID at another offset than Linux. gid_is_at_10() decides by the bytes which of
  * the two layouts the message has. A rejection offers no link, nor does a request without a queue
  * pair (add_link_is_invitation()). */
@@ -284,7 +296,7 @@ smcr_llc_add_link(const smcr_message_llc_t *message)
     else
         say_offered_link(message);
     bool offers_link = !message->rejected && !invites;
-    return has_extension(message, offers_link) ? show_extension(message) : SMCR_LLC_LENGTH;
+    return has_extension(message, offers_link) ? take_extension(message) : SMCR_LLC_LENGTH;
 }
 
 /* The message has room for CONT_RTOKENS RTokens. `rtokens_left` counts the RTokens of later

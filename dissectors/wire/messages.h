@@ -342,8 +342,9 @@ typedef struct {
                            little-endian */
     bool big_endian;    /* version 2: the length field has the right value only if read as
                            big-endian */
-    bool complete;      /* the whole message was captured, but for unused bytes at its end, and its
-                           length is right */
+    bool complete;      /* the whole message was captured, but for unused bytes at its end, and for
+                           RTokens (`lacks_rtokens`), and its length is right */
+    bool lacks_rtokens; /* of ADD LINK v2: RTokens at its end are not captured */
     bool lacks_response_flag; /* the state has found that the message is a response, although its
                                  response flag is not set */
     union {

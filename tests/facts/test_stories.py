@@ -515,7 +515,8 @@ DAMAGED = [
     ("s04-pmtu", SNAPPED, [r"up to 304 bytes arrived: check the path MTU"], [r"19\.9 s", LOST]),
     # the sender goes back, whatever a few packets out of order look like
     ("s06c-reorder", out_of_order, [r"Packets lost or out of order"], [r"selective repeat"]),
-    ("s23-host-frozen", SNAPPED, [r"CLC messages not captured, or truncated"], [MID_CONNECTION]),
+    # both links are of one group, although RTokens of ADD LINK are truncated
+    ("s23-host-frozen", SNAPPED, [r"ions: 2 SMC", r"Links: 2 active"], [MID_CONNECTION, HALF]),
     # marks and their echoes go in two directions
     (
         "tcp-ecn",
@@ -572,8 +573,10 @@ LATE_SERVER, LATE_CLIENT, UNSORTED = (
     functools.partial(later, mac=mac, unit=unit)
     for mac, unit in ((SERVER_MAC, 1), (CLIENT_MAC, 1), (CLIENT_MAC, 0))
 )
-# capture, how it gets out of order, what the page says first and later, what it never says
-DISORDERED = [
+SNAPPED_128 = functools.partial(alterations.snapped, size=128)
+# capture, how it gets out of order or loses bytes, what the page says first and later, what it
+# never says
+HARMED = [
     ("s10c-slow-sub-late", LATE_SERVER, r"read nothing for 10\.7 s", TWO_QUEUES, "not sorted"),
     ("s10c-slow-sub-late", LATE_CLIENT, r"read nothing for 10\.7 s", TWO_QUEUES, "not sorted"),
     ("s10c-slow-sub-late", UNSORTED, r"read nothing for 10\.7 s", "that times are", TWO_QUEUES),
@@ -587,11 +590,14 @@ DISORDERED = [
         "Sequence gaps|Connections",
         TWO_QUEUES,
     ),
+    # of ADD LINK v2, only RTokens are truncated
+    ("s26-second-link-acl", SNAPPED_128, r"Link 2 .* never came up", "truncated", "not known"),
+    ("s27-acl-failover", SNAPPED_128, r"Link 1 .* is lost, .* moved", "truncated", "group 1"),
 ]
 
 
-def test_disorder_hides_no_cause(tshark, scratch):
-    for name, change, first, page, never in DISORDERED:
+def test_harm_hides_no_cause(tshark, scratch):
+    for name, change, first, page, never in HARMED:
         path = altered(tshark, scratch, ALL[name], change)
         text = " ".join(tshark.show(path, "-2", "-q", "-z", "smcr,report").split())
         assert re.search(first, re.search(r" 1\. (.*?) frame \d", text)[1]), text

@@ -420,11 +420,11 @@ smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *clai
 
 /* ---- RMBs ---- */
 
-/* True if the claim of smcr_doubt_rkey() is refuted: the RKey has been announced, or the group has
- * a connection with incomplete CLC messages, which may have announced the RKey. */
+/* True if the claim of smcr_doubt_rkey() is refuted: the RKey has been announced, or a message that
+ * is not captured whole may have announced it: a CLC message of the group, or ADD LINK. */
 SMCR_DOUBT_CLAIM(rkey_has_come, const smcr_qp_t *owner,
                  smcr_rmb_find(claim->state, owner, claim->key) ||
-                 owner->link->lgr->unfinished_clc_conns)
+                 owner->link->lgr->unfinished_clc_conns || owner->link->lgr->lacks_rtokens)
 
 smcr_doubt_t
 smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey)

@@ -261,6 +261,7 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
     smcr_qp_t *owner = &link->qp[message->from->side];
     unsigned unknown = 0;
 
+    message->lgr->lacks_rtokens |= message->llc->lacks_rtokens;
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
         const smcr_rtoken_t *rtoken = &message->llc->rtokens_in_message[i];
         smcr_rmb_rtoken_t *entry = smcr_rmb_find(message->arrival->state, message->from,

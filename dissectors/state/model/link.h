@@ -355,6 +355,7 @@ struct smcr_lgr {
     uint32_t claimed_conns;
     /* frame of the last WRITE whose connection was not known when the WRITE came; 0: none */
     uint32_t last_ownerless_frame;
+    bool lacks_rtokens; /* RTokens of the group are in messages whose end is not captured */
     uint32_t unfinished_clc_conns; /* number of connections of the group whose CLC handshake is not
                                       complete so far */
     bool first_contact_declined; /* the first contact of the group was declined */

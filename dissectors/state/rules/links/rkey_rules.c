@@ -310,14 +310,15 @@ has_shown_use(const missing_rtoken_t *missing)
     return smcr_rmb_is_alive(missing->rmb) ? shown != 0 : shown > missing->frame;
 }
 
-/* True if the report of check_reachable() has to be withdrawn later: the RToken has come, or the
- * owner has not proven that it uses the RMB. */
+/* True if the report of check_reachable() has to be withdrawn later: the RToken has come, or may be
+ * in a message whose end is not captured, or the owner has not proven that it uses the RMB. */
 static bool
 is_rtoken_unneeded(const smcr_doubt_proof_t *claim)
 {
     const missing_rtoken_t *missing = claim->about;
 
-    return smcr_rmb_rtoken(missing->rmb, missing->owner) || !has_shown_use(missing);
+    return smcr_rmb_rtoken(missing->rmb, missing->owner) || missing->rmb->lgr->lacks_rtokens ||
+           !has_shown_use(missing);
 }
 
 /* Whether the RMB of `side` of the connection cannot be reached over the link: it is in use, and
