@@ -268,6 +268,36 @@ test_worst(void)
     scene_close(&scene);
 }
 
+/* A client closed its connection after an open wait of 5 s. The server had answered four times in
+ * 100 ms on another connection, and once in `own` ms on this one. Only a wait ten times as long as
+ * the slowest of all these answers is unusual. */
+static void
+test_given_up(void)
+{
+    static const struct {
+        uint64_t own; /* milliseconds */
+        const char *found;
+    } answers[] = {{500, "info slow_answer 1"}, {501, ""}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(answers); i++) {
+        scene_t scene;
+        scene_open(&scene);
+        smcr_entry_connection_t *closed = connection(&scene), *other = connection(&scene);
+        for (unsigned n = 0; n < 4; n++)
+            smcr_distribution_add(&other->client_to_server.answer_time_s, scene.scope,
+                                  100 * MILLISECOND);
+        smcr_distribution_add(&closed->client_to_server.answer_time_s, scene.scope,
+                              answers[i].own * MILLISECOND);
+        leave_open(&scene, closed, &(wait_case_t){.open = 5000});
+        closed->client_to_server.open_wait->kind = SMCR_FIGURE_WAIT_ANSWER;
+        closed->close = SMCR_FIGURE_CLOSE_NORMAL;
+        char *found = scene_find(&scene);
+        g_assert_cmpstr(found, ==, answers[i].found);
+        g_free(found);
+        scene_close(&scene);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -278,5 +308,6 @@ main(int argc, char **argv)
         g_free(name);
     }
     g_test_add_func("/findings/waits/worst", test_worst);
+    g_test_add_func("/findings/waits/given up", test_given_up);
     return g_test_run();
 }

@@ -719,7 +719,8 @@ add_answers(answers_t *answers, const smcr_entry_connection_t *conn)
 
 /* Returns the answers that show how long the server's program usually takes: those on the
  * connection or, if they are fewer than ENOUGH_ANSWERS and the server's port is known, those on
- * other connections of the server. */
+ * other connections of the server. `max` is never less than the time of an answer on the
+ * connection. */
 static answers_t
 usual_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -733,6 +734,7 @@ usual_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
         if (other != conn && is_of_port && have_same_server(finder, conn, other))
             add_answers(&others, other);
     }
+    others.max = MAX(others.max, own.max);
     return others;
 }
 
