@@ -202,19 +202,63 @@ smcr_tcp_learn_damaged(packet_info *pinfo, const struct tcpinfo *tcp)
 
 /* ---- retransmissions of damaged segments ---- */
 
-/* Returns the payload of the segment `tvb`; NULL: it does not begin with a whole CLC message. */
+/* A segment that retransmits a whole CLC message, or the last part of one. */
+typedef struct {
+    struct tcpinfo *info;          /* what TCP's dissector would pass with the message */
+    const smcr_tcp_begun_t *begun; /* the first part, from earlier segments; NULL: none */
+} retransmission_t;
+
+/* Returns the payload of the segment `tvb`; NULL: none is captured. */
 static tvbuff_t *
-message_of(tvbuff_t *tvb, packet_info *pinfo)
+payload_of(tvbuff_t *tvb)
 {
     int header = smcr_tcp_header_length(tvb);
-    int left = tvb_captured_length_remaining(tvb, header);
 
-    if (left < SMCR_CLC_HEADER_LENGTH)
+    return tvb_captured_length_remaining(tvb, header) > 0 ? tvb_new_subset_remaining(tvb, header)
+                                                          : NULL;
+}
+
+/* Returns the bytes of `begun`, and after them those of `payload`. They live as long as the frame
+ * is dissected. */
+static tvbuff_t *
+join(const smcr_tcp_begun_t *begun, tvbuff_t *payload, packet_info *pinfo)
+{
+    unsigned more = tvb_captured_length(payload), length = begun->length + more;
+    uint8_t *bytes = wmem_alloc(pinfo->pool, length);
+
+    memcpy(bytes, begun->bytes, begun->length);
+    tvb_memcpy(payload, bytes + begun->length, 0, more);
+    return tvb_new_child_real_data(payload, bytes, length, (int)length);
+}
+
+/* Returns the message of which `payload` has the whole, or of which it has the part after
+ * `begun`. */
+static tvbuff_t *
+message_of(const smcr_tcp_begun_t *begun, tvbuff_t *payload, packet_info *pinfo)
+{
+    return begun ? join(begun, payload, pinfo) : payload;
+}
+
+/* Whether the bytes begin with a whole CLC message. */
+static bool
+has_whole_message(tvbuff_t *bytes, packet_info *pinfo)
+{
+    return tvb_captured_length(bytes) >= SMCR_CLC_HEADER_LENGTH &&
+           smcr_tcp_clc_begins(bytes, 0, pinfo) &&
+           tvb_get_ntohs(bytes, SMCR_CLC_LENGTH_AT) <= tvb_captured_length(bytes);
+}
+
+/* First pass: returns the incomplete CLC message that the segment continues; NULL: it continues
+ * none. */
+static const smcr_tcp_begun_t *
+begun_before(tvbuff_t *tvb, packet_info *pinfo)
+{
+    const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
+
+    if (!conn)
         return NULL;
-    tvbuff_t *payload = tvb_new_subset_remaining(tvb, header);
-    bool is_whole = smcr_tcp_clc_begins(payload, 0, pinfo) &&
-                    tvb_get_ntohs(payload, SMCR_CLC_LENGTH_AT) <= left;
-    return is_whole ? payload : NULL;
+    const smcr_tcp_begun_t *begun = conn->partial_clc[!smcr_handshake_from_client(pinfo, conn)];
+    return begun && begun->next_seq == tvb_get_ntohl(tvb, TCP_SEQ) ? begun : NULL;
 }
 
 /* Whether the connection of the segment has had a CLC message of this type. */
@@ -226,65 +270,78 @@ has_had_message(packet_info *pinfo, uint8_t type)
     return conn && conn->clc_types_received & 1U << MIN(type, SMCR_CLC_DECLINE);
 }
 
-/* Returns the struct that TCP's dissector would pass with the payload of the segment `tvb`. The
- * struct lives as long as the file. */
-static struct tcpinfo *
-describe_segment(tvbuff_t *tvb, packet_info *pinfo, conversation_t *conversation, bool is_relative)
+/* Fills in the struct that TCP's dissector would pass with the message. */
+static void
+describe_message(const retransmission_t *found, tvbuff_t *tvb, packet_info *pinfo, bool is_relative)
 {
-    const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
-    struct tcpinfo *info = wmem_new0(wmem_file_scope(), struct tcpinfo);
+    const struct tcp_analysis *tcp =
+        get_tcp_conversation_data(find_conversation_pinfo(pinfo, 0), pinfo);
+    struct tcpinfo *info = found->info;
+    uint32_t seq = tvb_get_ntohl(tvb, TCP_SEQ) - (is_relative ? tcp->fwd->base_seq : 0);
 
-    info->seq = tvb_get_ntohl(tvb, TCP_SEQ) - (is_relative ? tcp->fwd->base_seq : 0);
-    info->nxtseq = info->seq + tvb_reported_length(tvb) - (unsigned)smcr_tcp_header_length(tvb);
+    info->seq = seq - (found->begun ? found->begun->length : 0);
+    info->nxtseq = seq + tvb_reported_length(tvb) - (unsigned)smcr_tcp_header_length(tvb);
     info->lastackseq = tvb_get_ntohl(tvb, TCP_ACK) - (is_relative ? tcp->rev->base_seq : 0);
+    info->is_reassembled = found->begun != NULL;
     compat_tcpinfo_set_stream(info, tcp->stream);
-    return info;
 }
 
-/* First pass: if TCP's dissector has not passed the CLC message `payload` to the CLC dissector,
- * because of a damaged segment before, returns the struct that it would have passed; NULL:
- * otherwise. */
-static struct tcpinfo *
-find_retransmission(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *payload)
+/* First pass: whether TCP's dissector has not passed the CLC message to the CLC dissector, because
+ * of a damaged segment before. */
+static bool
+is_new(tvbuff_t *message, packet_info *pinfo)
+{
+    return has_whole_message(message, pinfo) &&
+           !has_had_message(pinfo, tvb_get_uint8(message, SMCR_CLC_TYPE_AT)) &&
+           !smcr_tcp_is_damaged(pinfo, SMCR_TCP_CLC);
+}
+
+/* First pass: if the segment retransmits a message that is_new(), or the last part of one, returns
+ * it, and keeps it with the frame. NULL: it does not. */
+static retransmission_t *
+learn_retransmission(tvbuff_t *tvb, packet_info *pinfo)
 {
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
     const smcr_state_damage_t *damage =
         conversation ? smcr_state_damage(smcr_capture_state(), conversation) : NULL;
+    tvbuff_t *payload = damage ? payload_of(tvb) : NULL;
 
-    if (!damage || has_had_message(pinfo, tvb_get_uint8(payload, SMCR_CLC_TYPE_AT)) ||
-        smcr_tcp_is_damaged(pinfo, SMCR_TCP_CLC))
+    if (!payload)
         return NULL;
-    return describe_segment(tvb, pinfo, conversation, !damage->is_absolute);
+    const smcr_tcp_begun_t *begun = begun_before(tvb, pinfo);
+    if (!is_new(message_of(begun, payload, pinfo), pinfo))
+        return NULL;
+    retransmission_t *found = wmem_new(wmem_file_scope(), retransmission_t);
+    *found = (retransmission_t){wmem_new0(wmem_file_scope(), struct tcpinfo), begun};
+    describe_message(found, tvb, pinfo, !damage->is_absolute);
+    p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION, found);
+    return found;
 }
 
-/* First pass: does what find_retransmission() does, for any segment, and keeps the struct with the
- * frame. */
-static struct tcpinfo *
-learn_retransmission(tvbuff_t *tvb, packet_info *pinfo)
+/* Returns what the first pass finds; NULL: nothing. */
+static retransmission_t *
+find_retransmission(tvbuff_t *tvb, packet_info *pinfo)
 {
+    if (!is_first_pass(pinfo))
+        return p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION);
     bool is_segment = pinfo->ptype == PT_TCP && !smcr_capture_is_quoted(pinfo);
-
-    if (!is_segment || !smcr_state_has_damage(smcr_capture_state()))
-        return NULL;
-    tvbuff_t *payload = message_of(tvb, pinfo);
-    struct tcpinfo *info = payload ? find_retransmission(tvb, pinfo, payload) : NULL;
-    if (info)
-        p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION, info);
-    return info;
+    return is_segment && smcr_state_has_damage(smcr_capture_state())
+               ? learn_retransmission(tvb, pinfo)
+               : NULL;
 }
 
 /* The first pass decides; later passes find its decision. */
 void
 smcr_tcp_dissect_retransmission(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
-    struct tcpinfo *info =
-        is_first_pass(pinfo)
-            ? learn_retransmission(tvb, pinfo)
-            : p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_RETRANSMISSION);
+    retransmission_t *found = find_retransmission(tvb, pinfo);
 
-    if (info)
-        smcr_tcp_clc_call(tvb_new_subset_remaining(tvb, smcr_tcp_header_length(tvb)), pinfo, tree,
-                          info);
+    if (!found)
+        return;
+    tvbuff_t *message = message_of(found->begun, payload_of(tvb), pinfo);
+    if (found->begun)
+        add_new_data_source(pinfo, message, "CLC message");
+    smcr_tcp_clc_call(message, pinfo, tree, found->info);
 }
 
 /* ---- what is shown ---- */

@@ -138,7 +138,7 @@ void smcr_tcp_withheld_handoff(dissector_handle_t handle);
 enum {
     SMCR_TCP_BEGUN = 1,      /* the smcr_tcp_begun_t of a frame */
     SMCR_TCP_CHECKED,        /* within a dissection: whether the segment is damaged */
-    SMCR_TCP_RETRANSMISSION, /* struct tcpinfo of a frame that retransmits damaged bytes */
+    SMCR_TCP_RETRANSMISSION, /* what damage.c knows of a frame that retransmits damaged bytes */
 };
 
 /* ---- damaged segments (damage.c) ---- */

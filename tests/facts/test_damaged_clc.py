@@ -142,6 +142,49 @@ def test_flipped_bits(tshark, scratch):
         assert "damaged" not in text, (name, index)
 
 
+def in_two(frames, index, flip=None):
+    """The CLC message of the frame comes in two segments. `flip`: the second one comes twice, the
+    first time with this bit of its last byte changed."""
+    data = pcapng.data(frames[index])
+    at = layers(data)
+    half = (at.payload + at.end) // 2
+    total, seq = at.ip + 2, at.transport + 4
+
+    def segment(begin, end, flipped=0):
+        head = bytearray(data[: at.payload])
+        struct.pack_into(">H", head, total, at.payload - at.ip + end - begin)
+        number = struct.unpack_from(">I", head, seq)[0] + begin - at.payload
+        struct.pack_into(">I", head, seq, number & 0xFFFFFFFF)
+        right = with_tcp_checksums(bytes(head) + data[begin:end])
+        return right[:-1] + bytes([right[-1] ^ flipped])
+
+    parts = [segment(at.payload, half), segment(half, at.end)]
+    if flip is not None:
+        parts.insert(1, segment(half, at.end, 1 << flip))
+    moments = [pcapng.time(frame) for frame in frames[index - 1 : index + 1]]
+    step = (moments[1] - moments[0]) // 4
+    return [
+        *frames[:index],
+        *(
+            pcapng.at_time(
+                pcapng.with_data(frames[index], part), moments[1] - step * (len(parts) - 1 - nth)
+            )
+            for nth, part in enumerate(parts)
+        ),
+        *frames[index + 1 :],
+    ]
+
+
+def test_last_part_of_a_message(tshark, scratch):
+    """The retransmission of a damaged last part completes the message."""
+    for name, index, *_ in messages()[: None if ALL else 6]:
+        if layers(pcapng.data(pcapng.read(captures()[name])[1][index])).ipv6:
+            continue
+        whole = page(tshark, scratch, name, functools.partial(in_two, index=index))
+        text = page(tshark, scratch, name, functools.partial(in_two, index=index, flip=3))
+        assert "damaged" in text and compared(text) == compared(whole), (name, index)
+
+
 def offloaded(data, kind):
     """The frame as a host sends it whose adapter fills in the checksum."""
     place = layers(data).transport + TCP_CHECKSUM
