@@ -45,9 +45,8 @@ smcr_flow_has_no_copies(const smcr_flow_t *flow)
 }
 
 /* Whether the IPv4 identification of `packet` can decide if the packet is a copy of an earlier
- * packet with its PSN. True if the identifications of the flow change with each packet. For the
- * second packet of a flow this is not known yet: then true if the identification of the first
- * packet is not 0. */
+ * packet with its PSN. True if the identifications of the flow change with each packet. As long as
+ * this is not known: true if the identification is not 0. */
 static bool
 proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
 {

@@ -17,8 +17,8 @@ bool smcr_flow_knows_copies(const smcr_flow_t *flow);
 bool smcr_flow_has_no_copies(const smcr_flow_t *flow);
 
 /* Keeps the IPv4 identification of the flow's next packet, and notes whether it differs from the
- * identification of the packet before. `packet` has a right ICRC. Called after the flow begins
- * anew, and before smcr_flow_copied_packet(). */
+ * identification of the packet before. `packet` has a right ICRC. Called before
+ * smcr_flow_copied_packet(). */
 void smcr_flow_take_id(smcr_flow_t *flow, const smcr_sent_t *packet);
 
 /* Returns frame and time of the earlier packet of which the request `packet` is a copy. Frame 0:

@@ -73,8 +73,8 @@ smcr_flow_announce(smcr_flow_t *flow, uint32_t psn)
     flow->first_announced = true;
 }
 
-/* Forgets what requests and responses of the earlier connection with this queue pair number have
- * shown, and begins the flow anew with a request whose PSN is `psn`, of 24 bits. */
+/* Begins the flow anew, for a new connection with this queue pair number, with a request whose PSN
+ * is `psn`, of 24 bits. */
 static void
 begin_new_life(smcr_flow_t *flow, uint32_t psn)
 {
@@ -107,7 +107,7 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
     return flow->psn_history.used && smcr_flow_is_far(flow, psn);
 }
 
-/* If the flow no longer keeps the history of its highest PSN, the second condition is false. */
+/* If the flow has no history of its highest PSN, the second condition is false. */
 bool
 smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when)
 {
@@ -227,7 +227,7 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
            (psn < flow->first || smcr_ranges_find(&flow->gaps, psn, psn + 1));
 }
 
-/* Returns the oldest gap before `psn` that no acknowledgement has covered. The receiver of a
+/* Returns the lowest gap before `psn` that acknowledgements do not wholly cover. The receiver of a
  * reliable connection discards the packet with `psn` as long as that gap is open. NULL: there is no
  * open gap, the connection is unreliable, the packet has a wrong ICRC, or no acknowledgement has
  * come so far. Without acknowledgements nothing is proven: both the packets in the gap and the
@@ -448,9 +448,8 @@ first_packet_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return smcr_reads_sent(flow->reads, read == psn ? 0 : read);
 }
 
-/* Handles a retransmission that is the first packet with `psn` and a right ICRC: `psn` is not
- * missing any more. If the packet is a READ, all PSNs that the READ takes are not missing any
- * more. */
+/* Handles a retransmission with a right ICRC, if no earlier packet with `psn` is known to have had
+ * one: `psn` is not missing any more, nor are the higher PSNs of a READ that takes `psn`. */
 static void
 take_first_good(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
@@ -476,8 +475,8 @@ find_refused(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
     return is_refused && !verdict->acked_before ? last : 0;
 }
 
-/* Compares a retransmission with the history of its PSN. Sets the members of the verdict that only
- * retransmissions have, and adds the packet to the history. */
+/* Compares a retransmission with `seen`, the history of its PSN, for the verdict. Adds the packet
+ * to the history, unless its ICRC is wrong. */
 static void
 compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
                      smcr_seen_packet_t *seen, smcr_flow_verdict_t *verdict)
@@ -500,8 +499,8 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
 }
 
 /* Whether the first packet with a retransmitted PSN may have been lost between the capture point
- * and the receiver: the first packet came in order, but no acknowledgement has covered the PSN so
- * far. */
+ * and the receiver: as far as the capture shows, the receiver has taken in the PSN, but no
+ * acknowledgement has covered it so far. */
 static bool
 may_be_lost_later(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
@@ -549,7 +548,7 @@ follows_taken_read(const smcr_flow_t *flow, smcr_psn_t psn)
 /* Whether the receiver takes in this request as the next one. Any of four conditions is enough:
  *
  * - The request has the expected PSN.
- * - An acknowledgement covers the PSN before the request, and came more than DISORDER_TIME before
+ * - An acknowledgement covers the PSN before the request, and came DISORDER_TIME or more before
  *   the request: the receiver has all earlier requests, even if some are missing in the capture. If
  *   the acknowledgement came less than DISORDER_TIME before, the earlier requests may still come in
  *   the capture.
@@ -569,8 +568,9 @@ is_expected(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_
 }
 
 /* Returns what a receiver that expects a lower PSN does with a request. `is_known`: an earlier
- * packet had the PSN. If the PSN that the last NAK named is still missing at the receiver, the
- * receiver discards the request; this is noted in `discarded_up_to`. */
+ * packet had the PSN, and its ICRC was not wrong. If the PSN that the last NAK named is still
+ * missing at the receiver, the receiver discards the request; this is noted in
+ * `discarded_up_to`. */
 static smcr_flow_receiver_action_t
 fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 {
@@ -623,8 +623,8 @@ has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
     return packet->ip_id >= 0 && verdict->first.frame && smcr_flow_knows_copies(flow);
 }
 
-/* Sets the members of `sent` (smcr_step_request_t) that follow from the history of the request's
- * PSN. `seen`: this history; NULL: there is none. */
+/* Sets the members of `sent` that apply only to retransmissions. `seen`: the history of the
+ * request's PSN; NULL: there is none. */
 static void
 describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, uint8_t opcode,
                         smcr_step_request_t *sent)
@@ -669,10 +669,10 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
 
 /* ---- requests ---- */
 
-/* Sets verdict->psn, the unwrapped PSN of a request. The first request begins the flow. A request
- * whose PSN is too far away begins the flow anew (begin_new_life()), unless its content proves that
- * the flow goes on (`goes_on` of smcr_sent_t). A request with a wrong ICRC never begins a flow,
- * because its PSN may be wrong. */
+/* Sets verdict->psn, the unwrapped PSN of a request. The first request begins the flow, unless its
+ * first PSN was announced. A request whose PSN is too far away begins the flow anew
+ * (begin_new_life()), unless its content proves that the flow goes on (`goes_on` of smcr_sent_t). A
+ * request with a wrong ICRC never begins a flow, because its PSN may be wrong. */
 static void
 unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
        smcr_flow_verdict_t *verdict)
@@ -747,8 +747,8 @@ await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reques
 }
 
 /* Takes in a request that is not a copy, and sets what the verdict says of its order, of a step
- * back, and of the receiver. A PSN above the highest one is new. A lower PSN is late (is_late()) or
- * retransmitted. */
+ * back, and of the receiver. A PSN above the highest one is new. Any other PSN is late (is_late())
+ * or retransmitted. */
 static void
 take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
               smcr_flow_verdict_t *verdict)

@@ -109,13 +109,12 @@ smcr_flow_is_out_of_order(unsigned order, const smcr_step_back_t *step)
 typedef struct {
     bool is_known;    /* the members below are known */
     uint64_t packets; /* number of these packets */
-    uint32_t frame;   /* frame of the packet after the first of them; 0: none, or not known, since
-                         the flow has had more than SMCR_FLOW_GAPS_KEPT sequence gaps */
+    uint32_t frame;   /* frame of the packet after the first of them; 0: none, or not known */
 } smcr_flow_lack_t;
 
 /* Returns which acknowledged packets of the flow the capture does not have so far. Not known if
- * `flow` is NULL, or if the flow has had more than SMCR_FLOW_GAPS_KEPT sequence gaps and
- * acknowledgements do not cover the lowest ones. */
+ * `flow` is NULL, or if `came_in_gaps` is not 0 and acknowledgements do not cover all of the lowest
+ * range in `gaps`. */
 smcr_flow_lack_t smcr_flow_lack(const smcr_flow_t *flow);
 
 /* Sets the PSN `psn`, of 24 bits, that the sender has announced as its first PSN. The announcement
@@ -130,7 +129,8 @@ void smcr_flow_announce(smcr_flow_t *flow, uint32_t psn);
 smcr_flow_verdict_t smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse,
                                     wmem_allocator_t *scope, const smcr_sent_t *packet);
 
-/* Whether `psn`, of 24 bits, follows the highest PSN of the flow. True before the first request. */
+/* Whether `psn`, of 24 bits, follows the highest PSN of the flow. True if no request has come and
+ * no first PSN was announced. */
 bool smcr_flow_is_next(const smcr_flow_t *flow, uint32_t psn);
 
 /* Whether a request with `psn`, of 24 bits, proves that the queue pair number now belongs to a new
@@ -140,8 +140,8 @@ bool smcr_flow_is_next(const smcr_flow_t *flow, uint32_t psn);
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 
 /* Whether a request at `when` with `psn`, of 24 bits, that is far from the highest PSN of the flow
- * can come after a part of the flow that was not captured. Either of two conditions is enough:
- * 1. `psn` is above the highest PSN. 2. More than 100 ms have passed since the packet with the
+ * can come after a part of the flow that was not captured. Either of two conditions is enough: 1.
+ * `psn` is above the highest PSN. 2. More than 100 ms have passed since the last packet with the
  * highest PSN: then the PSNs may have wrapped meanwhile, and the request is not out of order. */
 bool smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when);
 

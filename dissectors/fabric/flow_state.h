@@ -1,6 +1,5 @@
 /* What is kept of one flow: the PSNs that were sent, acknowledged, refused and missed so far.
- * flow.c changes it with each packet; copies.c and acknowledged.c change their parts of it. Others
- * only read it.
+ * flow.c changes it with each packet; copies.c and acknowledged.c change their parts of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -11,8 +11,8 @@
 
 /* Sizes of the table: numbers of slots. */
 #define SIZE_FIRST 4
-#define SIZE_ENOUGH 128    /* number of slots; a table with more slots grows only if more PSNs than
-                              slots are under way */
+#define SIZE_ENOUGH 128    /* number of slots; a table with so many slots, or more, grows only if
+                              the PSNs under way need it */
 #define SIZE_MAX_KEPT 8192 /* number of slots; no sender has more PSNs under way */
 
 /* Returns the slot for `psn`, which may contain `psn`, another PSN or none; NULL: the table has no
@@ -69,9 +69,9 @@ smcr_seen_shrink(smcr_seen_t *seen, wmem_allocator_t *scope)
 }
 
 /* Called if two PSNs have the same slot. Returns true if the table has to grow, false if the newer
- * PSN has to overwrite the older one. A small table always grows. A large table grows only if more
- * PSNs are under way than the table has slots, and half of the slots are in use. Without the second
- * condition, a few PSNs far apart would make the table grow. */
+ * PSN has to overwrite the older one. A small table always grows. A large table grows only if at
+ * least as many PSNs are under way as the table has slots, and half of the slots are in use.
+ * Without the second condition, a few PSNs far apart would make the table grow. */
 static bool
 is_worth_growing(const smcr_seen_t *seen, uint64_t needed)
 {

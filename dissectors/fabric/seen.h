@@ -130,8 +130,8 @@ smcr_seen_has_other_limit(uint8_t hop_limit, const smcr_sent_t *now)
  * between. A sender gives all its packets the same limit. */
 bool smcr_seen_is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *now);
 
-/* Adds `psn`, whose first packet is `packet`, and returns its entry. The table keeps at least the
- * last `needed` PSNs, but at most 8192. Returns NULL and adds nothing if the slot has a newer
+/* Adds `psn`, whose first packet is `packet`, and returns its entry. The table grows to keep the
+ * last `needed` PSNs, up to 8192 slots. Returns NULL and adds nothing if the slot has a newer
  * PSN. */
 smcr_seen_packet_t *smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn,
                                   uint64_t needed, const smcr_sent_t *packet);

@@ -295,11 +295,10 @@ set_last_step(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr
     steps->position_id = request->id;
 }
 
-/* Begins a tentative step with the request. Later requests with the next PSNs prove the step. If
- * the first request is a late packet, the later requests prove that it was retransmitted, not
- * reordered. If the first request is a retransmission, the later requests prove that it is not a
- * copy. Until the proof, the step of a late packet has no cause, and the step of a retransmission
- * has the cause `unknown`. */
+/* Begins a tentative step with the request. A later retransmission with a higher PSN proves the
+ * step: a late packet was retransmitted, not reordered, and a retransmission is not a copy. Until
+ * the proof, the step of a late packet has no cause, and the step of a retransmission has the cause
+ * `unknown`. */
 static smcr_step_back_t *
 begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
                 pause_t pause)

@@ -104,7 +104,8 @@ typedef struct {
     bool awaits_first;        /* The step began after a pause, but its first PSN is above the lowest
                                  PSN that is not acknowledged. The cause of the step is the timer
                                  only if the lowest unacknowledged PSN comes, too. */
-    bool disorder;            /* the flow has had a late packet */
+    bool disorder;            /* the flow has had a late packet that no step back is known to have
+                                 retransmitted */
     bool after_pause;         /* a retransmission or late packet has come after a pause, and no new
                                  PSN has come since then */
     bool last_is_repeat;      /* an earlier packet had the PSN of the last request */
