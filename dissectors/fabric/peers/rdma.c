@@ -16,8 +16,8 @@
 
 #define OPPOSITE_MOST 64 /* maximum number of flows in a direction that find_answered() searches */
 
-#define NEAR 0x1000 /* a request continues the flow if its PSN is less than this number away from
-                       the highest PSN of the flow */
+#define NEAR 0x1000 /* a request continues the flow if its PSN is less than this number above the
+                       highest PSN of the flow, or at most this number below it */
 
 /* The flows between two addresses of a network with one UDP source port. The first four members are
  * the key. */

@@ -832,8 +832,9 @@ lacks_delete_request(const smcr_rmb_t *rmb)
 }
 
 /* Puts the RMBs of `owner` that DELETE RKEY names into `named`; NULL for an RKey that names none,
- * or one that is withdrawn. If the message is a request, notes its frame in these RMBs. Returns how
- * many of the RKeys name no RMB, or an RMB that an earlier request has withdrawn. */
+ * or one that is withdrawn. If the message is a request, notes its frame in those of these RMBs
+ * that have no such frame yet. Returns how many of the RKeys name no RMB, or an RMB that an earlier
+ * request has withdrawn. */
 static unsigned
 find_withdrawn_rmbs(const smcr_exchange_message_t *message, const smcr_qp_t *owner,
                     smcr_lgr_withdrawal_t *named)
