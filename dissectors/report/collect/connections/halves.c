@@ -3,11 +3,12 @@
  * that is truncated by snaplen has none. The state then has two connections: one of TCP and CLC,
  * one of RoCE. The report shows them as one.
  *
- * Halves are paired by the order of their tokens, if there are as many of both kinds and the order
- * is not refuted; all others by their ends; and those that remain between two such pairs by the
- * order of tokens again. Single packets that are missing make halves, too. Such
- * halves are not paired: which belong together would be a guess. So no half is paired in a group
- * that has a connection known from TCP and RoCE, nor in a capture in disorder.
+ * Halves are paired by the order of their tokens, if there are as many halves of TCP as tokens and
+ * the order is not refuted; all others by their ends; and those that remain between two such pairs
+ * by the order of tokens again. Single packets that are missing make halves, too. Such halves are
+ * not paired: which belong together would be a guess. So no half is paired in a group that has a
+ * connection known from TCP and RoCE, nor in a capture in disorder. Doubtful halves are never
+ * paired, but no other half is paired in their stead.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -35,6 +36,9 @@ typedef struct half {
                               none */
     smcr_when_t end;    /* last FIN or RST, frame 0: none is captured; half of RoCE: last packet */
     struct half *partner; /* the other half; NULL: none yet */
+    bool is_doubtful;     /* what would show that it began in the capture, or agreed on SMC-R, is
+                             not captured: it is not paired, but others are not paired in its
+                             stead */
 } half_t;
 
 /* Halves of one kind. */
@@ -47,6 +51,8 @@ typedef struct {
 typedef struct {
     halves_t roce; /* halves that are known from RoCE alone */
     halves_t tcp;  /* halves that are known from TCP and CLC alone */
+    halves_t roce_doubtful; /* likewise, doubtful ones */
+    halves_t tcp_doubtful;
     const smcr_lgr_t *only_group; /* the only link group that connections have; NULL: there are
                                      several, or none */
     wmem_map_t *whole_groups; /* smcr_lgr_t -> itself: groups that have a connection on RoCE
@@ -72,19 +78,53 @@ began_with_loss(const smcr_collect_conn_stats_t *counted)
     return has_first;
 }
 
-/* Whether the connection is known from RoCE alone, and began in the capture. Returns false if TCP
- * and RoCE have times of two clocks, or if the capture is in disorder: then the order of packets
- * does not show which halves belong together. */
+/* Whether the connection is known from RoCE alone. Returns false if TCP and RoCE have times of two
+ * clocks, or if the capture is in disorder: then the order of packets does not show which halves
+ * belong together. */
 static bool
-is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
+is_on_roce_alone(const smcr_collect_conn_stats_t *counted)
 {
     const smcr_conn_t *conn = counted->conn;
 
     if (conn->conversation || !counted->on_roce || !conn->lgr)
         return false;
+    return !conn->lgr->clocks_differ && !smcr_lgr_is_in_disorder(conn->lgr);
+}
+
+/* Whether the connection is known from RoCE alone, and began in the capture. */
+static bool
+is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
+{
+    if (!is_on_roce_alone(counted))
+        return false;
     smcr_collect_conn_open(collection, counted);
-    bool has_order = !conn->lgr->clocks_differ && !smcr_lgr_is_in_disorder(conn->lgr);
-    return has_order && (smcr_collect_conn_has_first_data(counted) || began_with_loss(counted));
+    return smcr_collect_conn_has_first_data(counted) || began_with_loss(counted);
+}
+
+/* Whether the connection is known from RoCE alone, and the capture does not show where it began. */
+static bool
+is_doubtful_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
+{
+    return is_on_roce_alone(counted) && !is_roce_half(collection, counted);
+}
+
+/* Whether the connection is known from TCP and CLC alone, and did not fall back, as far as the
+ * capture shows. */
+static bool
+is_on_tcp_alone(smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool goes_elsewhere = counted->on_roce || counted->is_smcd || conn->fallback.kind;
+
+    return conn->conversation && !goes_elsewhere &&
+           smcr_collect_tcp_flows_facts(collection, conn->tcp_stream);
+}
+
+/* Whether the capture has the Accept or the Confirm of the connection. */
+static bool
+has_agreed(const smcr_collect_conn_stats_t *counted)
+{
+    return counted->clc[SMCR_CLC_ACCEPT].frame || counted->clc[SMCR_CLC_CONFIRM].frame;
 }
 
 /* Whether the connection is known from TCP and CLC alone, and agreed on SMC-R as far as the capture
@@ -92,12 +132,15 @@ is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 static bool
 is_tcp_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
-    const smcr_conn_t *conn = counted->conn;
-    bool agrees = counted->clc[SMCR_CLC_ACCEPT].frame || counted->clc[SMCR_CLC_CONFIRM].frame;
-    bool goes_elsewhere = counted->on_roce || counted->is_smcd || conn->fallback.kind;
+    return has_agreed(counted) && is_on_tcp_alone(collection, counted);
+}
 
-    return conn->conversation && agrees && !goes_elsewhere &&
-           smcr_collect_tcp_flows_facts(collection, conn->tcp_stream);
+/* Whether the connection is known from TCP and CLC alone, and no CLC message is captured that shows
+ * whether it agreed on SMC-R. */
+static bool
+is_doubtful_tcp_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
+{
+    return !has_agreed(counted) && is_on_tcp_alone(collection, counted);
 }
 
 /* Returns the half of RoCE. The figures are opened first, since the times of the closes are in
@@ -151,15 +194,6 @@ distance_of_ends(const half_t *roce, const half_t *tcp)
     if (!tcp->close.frame)
         return UINT64_MAX;
     return distance(tcp->close, roce->close.frame ? roce->close : roce->end);
-}
-
-/* Whether the capture has the end of TCP and a close over RoCE, and more than a second lies between
- * the two: then the halves are not one connection. */
-static bool
-end_apart(const half_t *roce, const half_t *tcp)
-{
-    return roce->close.frame && tcp->close.frame &&
-           distance_of_ends(roce, tcp) > SMCR_TIME_SECOND;
 }
 
 /* Whether CLC and RoCE name different alert tokens or element sizes for one of the sides. */
@@ -217,24 +251,47 @@ side_of_client(const smcr_conn_t *roce, const smcr_conn_t *tcp)
     return has_client_at(roce->lgr, tcp, 1);
 }
 
-/* Returns how far the closes of the halves lie apart, nanoseconds. Each end closes TCP and SMC-R
- * together. The nearer one of the two ends counts, since the first close of the other may be
- * missing. If no end has both closes in the capture: distance_of_ends(). */
+/* Returns how far the closes of one end lie apart in the halves, nanoseconds. Each end closes TCP
+ * and SMC-R together. The nearer one of the two ends counts, since the first close of the other may
+ * be missing. UINT64_MAX: no end has both closes in the capture. */
 static uint64_t
-distance_of_closes(const half_t *roce, const half_t *tcp)
+distance_of_one_end(const half_t *roce, const half_t *tcp)
 {
     unsigned client = side_of_client(roce->counted->conn, tcp->counted->conn);
     uint64_t nearest = UINT64_MAX;
-    bool has_both = false;
 
     for (unsigned role = 0; role < 2; role++) {
         smcr_when_t close = roce->closes[role ? !client : client];
-        if (!close.frame || !tcp->closes[role].frame)
-            continue;
-        nearest = MIN(nearest, distance(close, tcp->closes[role]));
-        has_both = true;
+        if (close.frame && tcp->closes[role].frame)
+            nearest = MIN(nearest, distance(close, tcp->closes[role]));
     }
-    return has_both ? nearest : distance_of_ends(roce, tcp);
+    return nearest;
+}
+
+/* Returns distance_of_one_end() or, if no end has both closes in the capture,
+ * distance_of_ends(). */
+static uint64_t
+distance_of_closes(const half_t *roce, const half_t *tcp)
+{
+    uint64_t nearest = distance_of_one_end(roce, tcp);
+
+    return nearest != UINT64_MAX ? nearest : distance_of_ends(roce, tcp);
+}
+
+/* Whether the capture has the close of one end over TCP and over RoCE, or a RST without any FIN and
+ * a close over RoCE, and more than a second lies between the two: then the halves are not one
+ * connection. The FIN of one end and the close of the other may lie apart, since one end may close
+ * long after the other. */
+static bool
+end_apart(const half_t *roce, const half_t *tcp)
+{
+    bool has_fin = tcp->closes[0].frame || tcp->closes[1].frame;
+    bool has_closes = roce->close.frame && tcp->close.frame;
+    uint64_t nearest = distance_of_one_end(roce, tcp);
+
+    if (nearest != UINT64_MAX)
+        return nearest > SMCR_TIME_SECOND;
+    return has_closes && !has_fin && distance_of_ends(roce, tcp) > SMCR_TIME_SECOND;
 }
 
 /* Whether CLC names the link group of the half that is known from RoCE, and the halves do not
@@ -255,7 +312,7 @@ static bool
 lies_within(const half_t *roce, const half_t *tcp)
 {
     bool close_together =
-        roce->close.frame && distance_of_ends(roce, tcp) <= CLOSE_TOGETHER;
+        roce->close.frame && distance_of_closes(roce, tcp) <= CLOSE_TOGETHER;
 
     if (!tcp->close.frame)
         return true;
@@ -272,10 +329,11 @@ may_be_one(const pairing_t *pairing, const half_t *roce, const half_t *tcp)
 {
     const smcr_conn_t *conn = roce->counted->conn;
 
-    if (roce->agreed.frame < tcp->agreed.frame || end_apart(roce, tcp) || !lies_within(roce, tcp))
+    if (roce->agreed.frame < tcp->agreed.frame || !can_name_client(conn, tcp->counted->conn))
         return false;
-    return may_share_group(pairing, conn, tcp->counted->conn) &&
-           can_name_client(conn, tcp->counted->conn) &&
+    bool may_share = tcp->is_doubtful ? pairing->only_group != NULL
+                                      : may_share_group(pairing, conn, tcp->counted->conn);
+    return may_share && !end_apart(roce, tcp) && lies_within(roce, tcp) &&
            !wmem_map_contains(pairing->whole_groups, conn->lgr);
 }
 
@@ -303,21 +361,29 @@ add_candidate(candidates_t *found, half_t *other, uint64_t distance)
         found->second = MIN(found->second, distance);
 }
 
-/* Returns the candidates for `half`: halves of the other kind that have no partner, and that may be
- * one connection with `half` (may_be_one()). */
-static candidates_t
-find_candidates(const pairing_t *pairing, half_t *half)
+/* Adds those of `others`, halves of the other kind, that are candidates for `half`: they have no
+ * partner, and may be one connection with `half` (may_be_one()). */
+static void
+add_candidates(const pairing_t *pairing, candidates_t *found, half_t *half, const halves_t *others)
 {
-    const halves_t *others = half->tcp ? &pairing->roce : &pairing->tcp;
-    candidates_t found = {.distance = UINT64_MAX, .second = UINT64_MAX};
-
     for (unsigned i = 0; i < others->count; i++) {
         half_t *other = &others->list[i];
         const half_t *roce = half->tcp ? other : half, *tcp = half->tcp ? half : other;
 
         if (!other->partner && may_be_one(pairing, roce, tcp))
-            add_candidate(&found, other, distance_of_closes(roce, tcp));
+            add_candidate(found, other, distance_of_closes(roce, tcp));
     }
+}
+
+/* Returns the candidates for `half` (add_candidates()), doubtful ones included. */
+static candidates_t
+find_candidates(const pairing_t *pairing, half_t *half)
+{
+    candidates_t found = {.distance = UINT64_MAX, .second = UINT64_MAX};
+
+    add_candidates(pairing, &found, half, half->tcp ? &pairing->roce : &pairing->tcp);
+    add_candidates(pairing, &found, half,
+                   half->tcp ? &pairing->roce_doubtful : &pairing->tcp_doubtful);
     return found;
 }
 
@@ -355,7 +421,7 @@ find_partner(const pairing_t *pairing, half_t *roce)
 {
     const candidates_t tcp = find_candidates(pairing, roce);
 
-    if (!tcp.count)
+    if (!tcp.count || tcp.nearest->is_doubtful)
         return NULL;
     const candidates_t own = find_candidates(pairing, tcp.nearest);
     return end_together(roce, &tcp, &own) || is_only_choice(roce, &tcp, &own) ? tcp.nearest : NULL;
@@ -416,6 +482,26 @@ compare_clc(const void *one, const void *other, void *type)
     return frame < other_frame ? -1 : frame > other_frame;
 }
 
+/* Returns the frame in which the half of TCP names a token, as far as the capture shows: that of
+ * the Accept, or that of the Confirm if no Accept is captured. */
+static uint32_t
+token_frame(const half_t *tcp)
+{
+    const smcr_when_t *clc = tcp->counted->clc;
+
+    return clc[SMCR_CLC_ACCEPT].frame ? clc[SMCR_CLC_ACCEPT].frame : clc[SMCR_CLC_CONFIRM].frame;
+}
+
+/* Compares two halves of TCP for sorting, by token_frame(). */
+static int
+compare_token_frames(const void *one, const void *other, void *unused _U_)
+{
+    uint32_t frame = token_frame(*(half_t *const *)one);
+    uint32_t other_frame = token_frame(*(half_t *const *)other);
+
+    return frame < other_frame ? -1 : frame > other_frame;
+}
+
 /* Returns pointers to the halves, sorted by `compare`, which gets `by` as its last argument. The
  * halves stay where they are, since partners point to them. */
 static half_t **
@@ -444,25 +530,39 @@ are_in_sequence(half_t *const *sorted, unsigned count, int side)
 }
 
 /* Returns the halves, sorted by the tokens of a side that has given them one after the other
- * (are_in_sequence()). NULL: there is no such side. */
+ * (are_in_sequence()), and sets `*side` to that side. NULL: there is no such side. */
 static half_t **
-sort_by_token(const halves_t *halves, wmem_allocator_t *scope)
+sort_by_token(const halves_t *halves, int *side, wmem_allocator_t *scope)
 {
-    for (int side = 0; side < 2; side++) {
+    for (*side = 0; *side < 2; ++*side) {
         bool have_tokens = true;
         for (unsigned i = 0; i < halves->count; i++)
-            have_tokens &= halves->list[i].counted->conn->side[side].has_token;
+            have_tokens &= halves->list[i].counted->conn->side[*side].has_token;
         if (!have_tokens)
             continue;
-        half_t **sorted = sort_halves(halves, compare_tokens, side, scope);
-        if (are_in_sequence(sorted, halves->count, side))
+        half_t **sorted = sort_halves(halves, compare_tokens, *side, scope);
+        if (are_in_sequence(sorted, halves->count, *side))
             return sorted;
     }
     return NULL;
 }
 
-/* Returns the halves of TCP, sorted by the Accept, or by the Confirm if a half has no Accept. NULL:
- * not all have one of them. */
+/* Whether the handshakes of the sorted halves of TCP have the order of their Accepts, although some
+ * Accepts are not captured: such a handshake begins after the messages of all halves before it. */
+static bool
+are_one_after_another(half_t *const *sorted, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++) {
+        bool has_accept = sorted[i]->counted->clc[SMCR_CLC_ACCEPT].frame != 0;
+        if (!has_accept && sorted[i]->counted->first.frame < token_frame(sorted[i - 1]))
+            return false;
+    }
+    return true;
+}
+
+/* Returns the halves of TCP, sorted by the Accept; by the Confirm, if a half has no Accept; by
+ * either, if a half has no Confirm, too, and the handshakes come one after another
+ * (are_one_after_another()). NULL: their order is not known. */
 static half_t **
 sort_by_clc(const halves_t *tcp, wmem_allocator_t *scope)
 {
@@ -473,18 +573,8 @@ sort_by_clc(const halves_t *tcp, wmem_allocator_t *scope)
         if (have_message)
             return sort_halves(tcp, compare_clc, type, scope);
     }
-    return NULL;
-}
-
-/* Whether each half of `roce` may be one connection with the half of `tcp` at the same place. Both
- * lists have `count` halves. */
-static bool
-may_all_be_one(const pairing_t *pairing, half_t **roce, half_t **tcp, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (!may_be_one(pairing, roce[i], tcp[i]))
-            return false;
-    return true;
+    half_t **sorted = sort_halves(tcp, compare_token_frames, 0, scope);
+    return are_one_after_another(sorted, tcp->count) ? sorted : NULL;
 }
 
 /* The halves of both kinds in the order of their tokens: a half of `roce` and a half of `tcp` at
@@ -492,39 +582,101 @@ may_all_be_one(const pairing_t *pairing, half_t **roce, half_t **tcp, unsigned c
 typedef struct {
     half_t **roce; /* halves of RoCE, sorted by token */
     half_t **tcp;  /* halves of TCP, sorted by token or by CLC message */
+    int side;      /* side whose tokens sort the halves of RoCE */
+    unsigned roce_count, tcp_count; /* numbers of halves */
 } order_t;
+
+/* A part of the order that lies between two pairs, or before or after all pairs. Indices of both
+ * lists, the ends exclusive. */
+typedef struct {
+    unsigned roce, roce_end; /* halves of RoCE */
+    unsigned tcp, tcp_end;   /* halves of TCP */
+} run_t;
 
 /* Sorts the halves of both kinds by token; see pair_by_order() for halves of TCP without tokens.
  * Returns false if a kind has no order. */
 static bool
 sort_both(const pairing_t *pairing, order_t *order, wmem_allocator_t *scope)
 {
-    order->roce = sort_by_token(&pairing->roce, scope);
-    order->tcp = sort_by_token(&pairing->tcp, scope);
+    int unused;
+
+    order->roce_count = pairing->roce.count;
+    order->tcp_count = pairing->tcp.count;
+    order->roce = sort_by_token(&pairing->roce, &order->side, scope);
+    order->tcp = sort_by_token(&pairing->tcp, &unused, scope);
     if (!order->tcp)
         order->tcp = sort_by_clc(&pairing->tcp, scope);
     return order->roce && order->tcp;
 }
 
-/* Pairs the halves of a run: those of RoCE from the index `roce` on, and those of TCP from the
- * index `tcp` on, which lie between two pairs, or before or after all pairs. Nothing is paired if
- * one of them has a partner, or if the times of one pair do not agree. */
-static void
-pair_run(const pairing_t *pairing, const order_t *order, unsigned roce, unsigned tcp,
-         unsigned count)
+/* Returns the token of a half of RoCE that sorts it. */
+static uint32_t
+token_at(const order_t *order, unsigned i)
 {
-    half_t **one = order->roce + roce, **other = order->tcp + tcp;
-
-    for (unsigned i = 0; i < count; i++)
-        if (other[i]->partner)
-            return;
-    if (!may_all_be_one(pairing, one, other, count))
-        return;
-    for (unsigned i = 0; i < count; i++)
-        pair_up(one[i], other[i]);
+    return order->roce[i]->counted->conn->side[order->side].token;
 }
 
-/* Pairs all halves at once, if there are two of RoCE or more, and as many of TCP. Hosts give the
+/* Returns the token that the first half of TCP in the run has, if no number is left out before. */
+static uint32_t
+first_token(const order_t *order, const run_t *run)
+{
+    return run->roce ? token_at(order, run->roce - 1) + 1 : token_at(order, run->roce);
+}
+
+/* Returns how many tokens the run has: those from the pair before it, or from its first half, to
+ * the pair behind it, or to its last half. */
+static uint32_t
+count_tokens(const order_t *order, const run_t *run)
+{
+    uint32_t end = run->roce_end < order->roce_count ? token_at(order, run->roce_end)
+                                                     : token_at(order, run->roce_end - 1) + 1;
+
+    return end - first_token(order, run);
+}
+
+/* Sets `partners` to the halves of TCP that belong to the halves of RoCE in the run, by the order
+ * of tokens. If the run has as many halves of TCP as it has tokens, the token is the place. If not,
+ * there have to be as many halves of both kinds, and no packet of the link group may be missing:
+ * the missing packets may be those of a connection, and another half would take its place. Returns
+ * false if the order does not show the partners. */
+static bool
+find_places(const order_t *order, const run_t *run, half_t **partners)
+{
+    unsigned count = run->roce_end - run->roce, tcp_count = run->tcp_end - run->tcp;
+
+    if (!count)
+        return false;
+    const smcr_lgr_t *lgr = order->roce[run->roce]->counted->conn->lgr;
+    bool has_each_token = count_tokens(order, run) == tcp_count;
+    if (!has_each_token &&
+        (count != tcp_count || smcr_evidence_lacks_between(lgr, 0, UINT32_MAX)))
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned place =
+            has_each_token ? token_at(order, run->roce + i) - first_token(order, run) : i;
+        partners[i] = order->tcp[run->tcp + place];
+    }
+    return true;
+}
+
+/* Pairs the halves of a run (find_places()). Nothing is paired if one of them has a partner, or if
+ * the times of one pair do not agree. */
+static void
+pair_run(const pairing_t *pairing, const order_t *order, const run_t *run)
+{
+    half_t *partners[HALVES_MOST];
+    half_t *const *roce = order->roce + run->roce;
+
+    if (!find_places(order, run, partners))
+        return;
+    for (unsigned i = 0; i < run->roce_end - run->roce; i++)
+        if (partners[i]->partner || !may_be_one(pairing, roce[i], partners[i]))
+            return;
+    for (unsigned i = 0; i < run->roce_end - run->roce; i++)
+        pair_up(roce[i], partners[i]);
+}
+
+/* Pairs all halves at once, if there are two of each kind or more. Hosts give the
  * tokens of a link group one after the other, in the order in which connections agree on SMC-R. So
  * halves of RoCE are sorted by token; halves of TCP by the token in CLC or, if these are not
  * captured, by the messages that name tokens. All pairs have to agree in their times, too: a single
@@ -535,10 +687,10 @@ pair_by_order(const pairing_t *pairing, wmem_allocator_t *scope)
     const halves_t *roce = &pairing->roce, *tcp = &pairing->tcp;
     order_t order;
 
-    if (roce->count < 2 || roce->count != tcp->count)
+    if (roce->count < 2 || tcp->count < 2)
         return;
     if (sort_both(pairing, &order, scope))
-        pair_run(pairing, &order, 0, 0, roce->count);
+        pair_run(pairing, &order, &(run_t){0, roce->count, 0, tcp->count});
 }
 
 /* Returns the index of the partner of `roce` in the halves of TCP, from the index `from` on; the
@@ -561,9 +713,8 @@ next_pair(const pairing_t *pairing, const order_t *order, unsigned from)
     return from;
 }
 
-/* Pairs the halves that lie between pairs which are known by their ends, in the order of tokens. If
- * as many halves of both kinds are between two pairs, they belong together one by one. Nothing more
- * is paired when a pair contradicts the order. */
+/* Pairs the halves that lie between pairs which are known by their ends, in the order of tokens
+ * (pair_run()). Nothing more is paired when a pair contradicts the order. */
 static void
 pair_between(const pairing_t *pairing, const order_t *order)
 {
@@ -575,13 +726,11 @@ pair_between(const pairing_t *pairing, const order_t *order)
         unsigned at = index_of_partner(pairing, order, order->roce[i], tcp);
         if (at == pairing->tcp.count)
             return;
-        if (i - roce == at - tcp)
-            pair_run(pairing, order, roce, tcp, i - roce);
+        pair_run(pairing, order, &(run_t){roce, i, tcp, at});
         roce = i + 1;
         tcp = at + 1;
     }
-    if (count - roce == pairing->tcp.count - tcp)
-        pair_run(pairing, order, roce, tcp, count - roce);
+    pair_run(pairing, order, &(run_t){roce, count, tcp, pairing->tcp.count});
 }
 
 /* Pairs halves that remain, by the order between pairs (pair_between()). */
@@ -615,6 +764,18 @@ gather_halves(smcr_collect_t *collection, wmem_array_t *all, has_half_t *has_hal
         if (has_half(collection, counted))
             halves.list[halves.count++] = make_half(collection, counted);
     }
+    return halves;
+}
+
+/* As gather_halves(), but the halves are doubtful ones. */
+static halves_t
+gather_doubtful(smcr_collect_t *collection, wmem_array_t *all, has_half_t *has_half,
+                make_half_t *make_half, wmem_allocator_t *scope)
+{
+    halves_t halves = gather_halves(collection, all, has_half, make_half, scope);
+
+    for (unsigned i = 0; i < halves.count; i++)
+        halves.list[i].is_doubtful = true;
     return halves;
 }
 
@@ -669,6 +830,10 @@ smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_all
     pairing.tcp = gather_halves(collection, all, is_tcp_half, tcp_half_of, scope);
     if (pairing.tcp.count > HALVES_MOST)
         return;
+    pairing.roce_doubtful =
+        gather_doubtful(collection, all, is_doubtful_roce_half, roce_half_of, scope);
+    pairing.tcp_doubtful =
+        gather_doubtful(collection, all, is_doubtful_tcp_half, tcp_half_of, scope);
     pairing.only_group = find_only_group(all);
     pairing.whole_groups = find_whole_groups(all, scope);
     pair_by_order(&pairing, scope);
