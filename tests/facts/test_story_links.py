@@ -25,7 +25,13 @@ FROM_SERVER = "ip.src == 10.0.0.2 || ip.src == 10.0.1.2"
 # (capture, display filter of the frames that are kept, what one finding has to say, what none says)
 SAID = [
     # RoCE fails, TCP works: the host is alive
-    (S02B, None, r"10\.0\.0\.2 QP 1235 .* at least 31\.7 s.*afterwards 10\.0\.0\.2 sent", STOPPED),
+    # the host answers ARP in the silence
+    (
+        S02B,
+        None,
+        r"10\.0\.0\.2 QP 1235 .* at least 31\.7 s.*10\.0\.0\.2 sent other packets \(frame 1105\)",
+        STOPPED,
+    ),
     # without TCP nothing else comes from the host: it, or the path
     (S02B, "udp", r"10\.0\.0\.2 stopped answering.*31\.7 s .*host, path or queue pair", "TCP"),
     # while the silence lasts it is as long as the frames show
