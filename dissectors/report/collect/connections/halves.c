@@ -583,7 +583,7 @@ typedef struct {
     half_t **roce; /* halves of RoCE, sorted by token */
     half_t **tcp;  /* halves of TCP, sorted by token or by CLC message */
     int side;      /* side whose tokens sort the halves of RoCE */
-    unsigned roce_count, tcp_count; /* numbers of halves */
+    unsigned roce_count; /* number of halves of RoCE */
 } order_t;
 
 /* A part of the order that lies between two pairs, or before or after all pairs. Indices of both
@@ -591,7 +591,7 @@ typedef struct {
 typedef struct {
     unsigned roce, roce_end; /* halves of RoCE */
     unsigned tcp, tcp_end;   /* halves of TCP */
-} run_t;
+} order_run_t;
 
 /* Sorts the halves of both kinds by token; see pair_by_order() for halves of TCP without tokens.
  * Returns false if a kind has no order. */
@@ -601,7 +601,6 @@ sort_both(const pairing_t *pairing, order_t *order, wmem_allocator_t *scope)
     int unused;
 
     order->roce_count = pairing->roce.count;
-    order->tcp_count = pairing->tcp.count;
     order->roce = sort_by_token(&pairing->roce, &order->side, scope);
     order->tcp = sort_by_token(&pairing->tcp, &unused, scope);
     if (!order->tcp)
@@ -618,15 +617,15 @@ token_at(const order_t *order, unsigned i)
 
 /* Returns the token that the first half of TCP in the run has, if no number is left out before. */
 static uint32_t
-first_token(const order_t *order, const run_t *run)
+first_token(const order_t *order, const order_run_t *run)
 {
     return run->roce ? token_at(order, run->roce - 1) + 1 : token_at(order, run->roce);
 }
 
 /* Returns how many tokens the run has: those from the pair before it, or from its first half, to
- * the pair behind it, or to its last half. */
+ * the pair after it, or to its last half. */
 static uint32_t
-count_tokens(const order_t *order, const run_t *run)
+count_tokens(const order_t *order, const order_run_t *run)
 {
     uint32_t end = run->roce_end < order->roce_count ? token_at(order, run->roce_end)
                                                      : token_at(order, run->roce_end - 1) + 1;
@@ -640,7 +639,7 @@ count_tokens(const order_t *order, const run_t *run)
  * the missing packets may be those of a connection, and another half would take its place. Returns
  * false if the order does not show the partners. */
 static bool
-find_places(const order_t *order, const run_t *run, half_t **partners)
+find_places(const order_t *order, const order_run_t *run, half_t **partners)
 {
     unsigned count = run->roce_end - run->roce, tcp_count = run->tcp_end - run->tcp;
 
@@ -662,7 +661,7 @@ find_places(const order_t *order, const run_t *run, half_t **partners)
 /* Pairs the halves of a run (find_places()). Nothing is paired if one of them has a partner, or if
  * the times of one pair do not agree. */
 static void
-pair_run(const pairing_t *pairing, const order_t *order, const run_t *run)
+pair_run(const pairing_t *pairing, const order_t *order, const order_run_t *run)
 {
     half_t *partners[HALVES_MOST];
     half_t *const *roce = order->roce + run->roce;
@@ -690,7 +689,7 @@ pair_by_order(const pairing_t *pairing, wmem_allocator_t *scope)
     if (roce->count < 2 || tcp->count < 2)
         return;
     if (sort_both(pairing, &order, scope))
-        pair_run(pairing, &order, &(run_t){0, roce->count, 0, tcp->count});
+        pair_run(pairing, &order, &(order_run_t){0, roce->count, 0, tcp->count});
 }
 
 /* Returns the index of the partner of `roce` in the halves of TCP, from the index `from` on; the
@@ -726,11 +725,11 @@ pair_between(const pairing_t *pairing, const order_t *order)
         unsigned at = index_of_partner(pairing, order, order->roce[i], tcp);
         if (at == pairing->tcp.count)
             return;
-        pair_run(pairing, order, &(run_t){roce, i, tcp, at});
+        pair_run(pairing, order, &(order_run_t){roce, i, tcp, at});
         roce = i + 1;
         tcp = at + 1;
     }
-    pair_run(pairing, order, &(run_t){roce, count, tcp, pairing->tcp.count});
+    pair_run(pairing, order, &(order_run_t){roce, count, tcp, pairing->tcp.count});
 }
 
 /* Pairs halves that remain, by the order between pairs (pair_between()). */
