@@ -157,6 +157,15 @@ def test_package_is_bound_to_this_wireshark(packages, root):
     assert re.fullmatch(r".+ <[^@\s]+@[^@\s]+\.[^@\s]+>", fields["Maintainer"])
 
 
+def is_of_the_code(tag):
+    """Whether lintian reads bytes of machine code as a misspelled word: no source has this word."""
+    found = re.search(r"spelling-error-in-binary (\S+)", tag)
+    sources = (TOP / "dissectors").rglob("*.[chd]*")
+    return found and not any(
+        found[1] in source.read_text(encoding="utf-8") for source in sources if source.is_file()
+    )
+
+
 @needs_dpkg
 @pytest.mark.skipif(not shutil.which("lintian"), reason="no lintian")
 def test_lintian_finds_nothing(packages):
@@ -169,6 +178,7 @@ def test_lintian_finds_nothing(packages):
         **as_user(),
     )
     tags = [each for each in result.stdout.splitlines() if ALL or ": hardening-no-" not in each]
+    tags = [each for each in tags if not is_of_the_code(each)]
     assert (result.returncode, tags) == (0, []), result.stderr
 
 
