@@ -91,6 +91,20 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
     ip->traffic_class = (uint8_t)(smcr_wire_number16(header) >> 4);
 }
 
+/* The addresses of a header begin with that of its source. */
+void
+smcr_host_ip_packet_source(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *ip,
+                           uint8_t *gid)
+{
+    const kind_t *kind = ip->version == ipv4.version ? &ipv4 : &ipv6;
+    const uint8_t *source = &bytes.bytes[ip->offset + kind->addresses];
+
+    if (kind == &ipv4)
+        smcr_gid_map_ipv4(gid, source);
+    else
+        memcpy(gid, source, SMCR_GID_LENGTH);
+}
+
 /* ---- by addresses ---- */
 
 /* The IP header that a function looks for. */

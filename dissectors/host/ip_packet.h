@@ -65,6 +65,11 @@ bool smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote,
 bool smcr_host_ip_packet_quoted(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *error,
                                 smcr_host_ip_packet_t *ip);
 
+/* Writes the source address of the IP header `ip`, which was found in `bytes`, to `gid` as a GID
+ * (16 bytes, network byte order): IPv4 as a mapped address. */
+void smcr_host_ip_packet_source(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *ip,
+                                uint8_t *gid);
+
 /* Returns the length of the IP packet in bytes, headers included. If the length field is 0, as in
  * packets that the sender's adapter will split (segmentation offload), the packet counts up to the
  * end of the frame. */

@@ -110,6 +110,15 @@ smcr_ib_has_mark(const smcr_ib_headers_t *roce)
 
 /* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */
 
+/* Whether a message states the MAC address (6 bytes) of a device: it is not all zeros. */
+static inline bool
+smcr_wire_states_mac(const uint8_t *mac)
+{
+    static const uint8_t none[SMCR_WIRE_MAC_LENGTH];
+
+    return memcmp(mac, none, sizeof none) != 0;
+}
+
 /* The first 8 bytes of a CLC message. */
 typedef struct {
     uint32_t eyecatcher; /* SMCR_CLC_EYECATCHER_R or SMCR_CLC_EYECATCHER_D */

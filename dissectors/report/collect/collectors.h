@@ -245,6 +245,7 @@ smcr_collect_heard_t *smcr_collect_heard_of(smcr_collect_t *collection,
                                             const uint8_t to[SMCR_GID_LENGTH]);
 
 /* Notes a frame that is neither a RoCE packet nor a TCP segment as the last packet of its sender.
+ * Packets of an address that has no part in RoCE or TCP so far are forgotten.
  * `mac`: MAC address of the sender, 6 bytes; NULL: not known. `gid`: IP address of the sender as
  * GID; NULL: none, or not known. */
 void smcr_collect_heard_take_other(smcr_collect_t *collection, const uint8_t *mac,

@@ -42,14 +42,21 @@ write_mac_key(uint8_t key[SMCR_GID_LENGTH], const uint8_t *mac)
     memcpy(key + SMCR_GID_LENGTH - SMCR_WIRE_MAC_LENGTH, mac, SMCR_WIRE_MAC_LENGTH);
 }
 
-/* Returns the entry of a sender; makes it if there is none. `sender`: GID, or key of a MAC
- * address. */
+/* Returns the entry of a sender; NULL: there is none. `sender`: GID, or key of a MAC address. */
+static sender_heard_t *
+find_sender(const smcr_collect_t *collection, const uint8_t sender[SMCR_GID_LENGTH])
+{
+    return collection->hosts_heard ? wmem_map_lookup(collection->hosts_heard, sender) : NULL;
+}
+
+/* Returns the entry of a sender; makes it if there is none. `sender`: as for find_sender(). */
 static sender_heard_t *
 get_sender(smcr_collect_t *collection, const uint8_t sender[SMCR_GID_LENGTH])
 {
+    sender_heard_t *entry = find_sender(collection, sender);
+
     if (!collection->hosts_heard)
         collection->hosts_heard = wmem_map_new(collection->scope, hash_sender, equal_senders);
-    sender_heard_t *entry = wmem_map_lookup(collection->hosts_heard, sender);
     if (!entry) {
         entry = wmem_new0(collection->scope, sender_heard_t);
         memcpy(entry->sender, sender, SMCR_GID_LENGTH);
@@ -65,14 +72,18 @@ smcr_collect_heard_name_device(smcr_collect_t *collection, const uint8_t gid[SMC
     memcpy(get_sender(collection, gid)->mac, mac, SMCR_WIRE_MAC_LENGTH);
 }
 
+/* An address gets an entry only with its first RoCE packet or TCP segment, or as their receiver:
+ * nothing asks for packets before, and a capture may have very many other addresses. A MAC address
+ * may be named later, so each one gets an entry. */
 void
 smcr_collect_heard_take_other(smcr_collect_t *collection, const uint8_t *mac, const uint8_t *gid,
                               smcr_when_t when)
 {
+    sender_heard_t *host = gid ? find_sender(collection, gid) : NULL;
     uint8_t key[SMCR_GID_LENGTH];
 
-    if (gid)
-        get_sender(collection, gid)->last = when;
+    if (host)
+        host->last = when;
     if (!mac)
         return;
     write_mac_key(key, mac);
@@ -192,14 +203,13 @@ static void
 note_device(const smcr_collect_t *collection, const smcr_qp_t *silent,
             smcr_collect_silence_t *silence)
 {
-    static const uint8_t none[SMCR_WIRE_MAC_LENGTH];
-    const sender_heard_t *host = wmem_map_lookup(collection->hosts_heard, silent->key.gid);
+    const sender_heard_t *host = find_sender(collection, silent->key.gid);
     uint8_t key[SMCR_GID_LENGTH];
 
-    if (!host || memcmp(host->mac, none, sizeof none) == 0)
+    if (!host || !smcr_wire_states_mac(host->mac))
         return;
     write_mac_key(key, host->mac);
-    const sender_heard_t *heard = wmem_map_lookup(collection->hosts_heard, key);
+    const sender_heard_t *heard = find_sender(collection, key);
     if (heard && heard->last.frame > silence->host.frame)
         note(&silence->host, heard->last, silence);
 }

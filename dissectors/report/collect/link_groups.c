@@ -58,17 +58,6 @@ group_of(smcr_collect_t *collection, const smcr_lgr_t *lgr, smcr_when_t when)
     return group;
 }
 
-/* Passes the MAC address that an Accept or Confirm states to the last packets of its sender. A
- * message of SMC-D has none. */
-static void
-name_device(smcr_collect_t *collection, const smcr_clc_accept_t *accept)
-{
-    static const uint8_t none[SMCR_WIRE_MAC_LENGTH];
-
-    if (memcmp(accept->mac, none, sizeof none) != 0)
-        smcr_collect_heard_name_device(collection, accept->gid, accept->mac);
-}
-
 /* Keeps version, EID and identity of the peer from an Accept or Confirm of SMC-R. A message of
  * version 2 has an EID. Only a first contact message of version 2 has operating system and host
  * name (net/smc/smc_clc.h). */
@@ -86,7 +75,8 @@ take_clc(smcr_collect_t *collection, gathered_group_t *group, const smcr_tap_t *
     memcpy(identity->peer_id, accept->peer_id, sizeof identity->peer_id);
     memcpy(identity->gid, accept->gid, sizeof identity->gid);
     memcpy(identity->mac, accept->mac, sizeof identity->mac);
-    name_device(collection, accept);
+    if (smcr_wire_states_mac(accept->mac))
+        smcr_collect_heard_name_device(collection, accept->gid, accept->mac);
     if (group->version < 2)
         return;
     memcpy(group->eid, accept->eid, sizeof group->eid);
@@ -275,13 +265,10 @@ fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect
 static const char *
 mac_text(const gathered_group_t *group, const smcr_qp_t *qp, wmem_allocator_t *scope)
 {
-    static const uint8_t none[SMCR_WIRE_MAC_LENGTH];
-
     for (unsigned side = 0; group && side < 2; side++) {
         const peer_identity_t *identity = &group->identity[side];
         address mac = ADDRESS_INIT(AT_ETHER, SMCR_WIRE_MAC_LENGTH, identity->mac);
-        if (smcr_gid_is_same(identity->gid, qp->key.gid) &&
-            memcmp(identity->mac, none, sizeof none) != 0)
+        if (smcr_gid_is_same(identity->gid, qp->key.gid) && smcr_wire_states_mac(identity->mac))
             return address_to_str(scope, &mac);
     }
     return NULL;

@@ -726,6 +726,29 @@ is_left_over(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return true;
 }
 
+/* Flows that one finding is about. */
+typedef struct {
+    const smcr_entry_rdma_t *worst; /* the flow with the most retransmissions; NULL: none */
+    uint64_t repeated;              /* retransmissions of all these flows */
+} repeated_flows_t;
+
+/* Returns the flows that a finding is about, as `is_about` says. */
+static repeated_flows_t
+find_repeated_flows(const smcr_finder_t *finder,
+                    bool (*is_about)(const smcr_finder_t *, const smcr_entry_rdma_t *))
+{
+    repeated_flows_t found = {NULL, 0};
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
+        if (!is_about(finder, flow))
+            continue;
+        found.repeated += flow->repeated;
+        if (!found.worst || flow->repeated > found.worst->repeated)
+            found.worst = flow;
+    }
+    return found;
+}
+
 /* Finding: most packets of a flow are retransmissions, and the capture has no packet of the reverse
  * direction at all. The capture may have only one direction, so nothing proves that the peer was
  * silent. The finding describes the flow with the most retransmissions. If the flow is left over
@@ -734,22 +757,15 @@ is_left_over(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 static void
 find_unheard(smcr_finder_t *finder)
 {
-    const smcr_entry_rdma_t *worst = NULL;
-    uint64_t count = 0;
+    const repeated_flows_t found = find_repeated_flows(finder, smcr_finding_flow_is_unheard);
+    const smcr_entry_rdma_t *worst = found.worst;
 
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        if (!smcr_finding_flow_is_unheard(finder, flow))
-            continue;
-        count += flow->repeated;
-        if (!worst || flow->repeated > worst->repeated)
-            worst = flow;
-    }
     if (!worst)
         return;
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){
                         .kind = SMCR_FIGURE_FOUND_NOT_HEARD,
-                        .count = count,
+                        .count = found.repeated,
                         .when = smcr_finder_notice(finder, "smcr.packet_retransmitted").first,
                         .filter = "smcr.retransmission",
                         .rank = is_left_over(finder, worst) ? SMCR_FINDING_BY_LATE_START : 0},
@@ -842,12 +858,9 @@ static void
 find_one_way(smcr_finder_t *finder)
 {
     wmem_allocator_t *scope = finder->scope;
-    const smcr_entry_rdma_t *worst = NULL;
+    const smcr_entry_rdma_t *worst =
+        find_repeated_flows(finder, smcr_finding_flow_is_one_way).worst;
 
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
-        if (smcr_finding_flow_is_one_way(finder, flow) &&
-            (!worst || flow->repeated > worst->repeated))
-            worst = flow;
     if (!worst)
         return;
     const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, worst);

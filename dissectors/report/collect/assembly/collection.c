@@ -89,15 +89,11 @@ layers_of(const packet_info *pinfo)
 static void
 note_sender(smcr_collect_t *all, const packet_info *pinfo, const smcr_host_ip_packet_t *ip)
 {
-    enum { IPV4_SOURCE_AT = 12, IPV6_SOURCE_AT = 8 };
-    const uint8_t *bytes = smcr_host_bytes_of_frame(pinfo).bytes;
     bool has_mac = pinfo->dl_src.type == AT_ETHER && pinfo->dl_src.len == SMCR_WIRE_MAC_LENGTH;
     uint8_t gid[SMCR_GID_LENGTH];
 
-    if (ip->version == 4)
-        smcr_gid_map_ipv4(gid, bytes + ip->offset + IPV4_SOURCE_AT);
-    else if (ip->version)
-        memcpy(gid, bytes + ip->offset + IPV6_SOURCE_AT, SMCR_GID_LENGTH);
+    if (ip->version)
+        smcr_host_ip_packet_source(smcr_host_bytes_of_frame(pinfo), ip, gid);
     smcr_collect_heard_take_other(all, has_mac ? pinfo->dl_src.data : NULL,
                                   ip->version ? gid : NULL, smcr_capture_when(pinfo));
 }

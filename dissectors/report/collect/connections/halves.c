@@ -675,11 +675,11 @@ pair_run(const pairing_t *pairing, const order_t *order, const order_run_t *run)
         pair_up(roce[i], partners[i]);
 }
 
-/* Pairs all halves at once, if there are two of each kind or more. Hosts give the
- * tokens of a link group one after the other, in the order in which connections agree on SMC-R. So
- * halves of RoCE are sorted by token; halves of TCP by the token in CLC or, if these are not
- * captured, by the messages that name tokens. All pairs have to agree in their times, too: a single
- * pair that does not refutes the order. */
+/* Pairs all halves at once, if there are two of each kind or more. Hosts give the tokens of a link
+ * group one after the other, in the order in which connections agree on SMC-R. So halves of RoCE
+ * are sorted by token; halves of TCP by the token in CLC or, if these are not captured, by the
+ * messages that name tokens. All pairs have to agree in their times, too: a single pair that does
+ * not refutes the order. */
 static void
 pair_by_order(const pairing_t *pairing, wmem_allocator_t *scope)
 {
