@@ -17,11 +17,12 @@
 /* ---- unread data ---- */
 
 /* Adds a time in which data of the writer `side` were unread. If the capture is out of order, both
- * ends of the time may be wrong by its disorder, so only the rest is certain. */
+ * ends of the time may be wrong by its disorder, so only the rest is certain. The time may also end
+ * with an acknowledgement: then `step` has no packet. */
 static void
 add_unread(const smcr_timeline_step_t *step, int side, smcr_interval_t time)
 {
-    const smcr_link_t *link = step->packet->record->link;
+    const smcr_link_t *link = step->timeline->link[side];
     uint64_t disorder = link ? smcr_lgr_disorder(link->lgr) : 0;
     uint64_t length = smcr_interval_length(time);
 
