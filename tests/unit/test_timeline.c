@@ -147,8 +147,7 @@ static const struct {
                {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
      .end = 1010,
      .shares = {.path = 19, .reader = 890, .transfer = 1}},
-    {.name = "the wait and the proof that data lie unread end with an acknowledgement after the last "
-             "packet",
+    {.name = "an acknowledgement after the last packet ends the wait, and the time of unread data",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
                {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 20000}},
