@@ -14,7 +14,9 @@ bounds in `setup`; `end.other_frame` and its bounds; and `end.written_after` and
 late WRITE.
 The whole report knows the figure where both bounds are equal. The altered one knows it if the
 bounds differ by no more than the gaps of the connection last: each gap is the time from the packet
-before missing frames to the packet after them, and a millisecond more. Bounds that exclude nothing
+before a missing frame to the packet after it in the same flow, and a millisecond more. A flow is
+what a host sends to a queue pair, or on a TCP connection: the capture shows only by the next packet
+of the flow that one is missing. Bounds that exclude nothing
 are blank, others are too wide. They are beyond if they differ by more than the gaps that all
 packets on the links of the connection leave: what is not beyond may be lost, since nothing shows
 whose the missing packets were.
@@ -79,8 +81,9 @@ LISTED = 40  # names of lost figures
 # on_links: these, and all others on its links from its first frame to its last one
 Connection = collections.namedtuple("Connection", "report figures parts frames on_links")
 # A whole capture. connections: {ends in any order: Connection}; types: {frame: one of TYPES};
-# needed: {frame: how many of its bytes say something}
-Whole = collections.namedtuple("Whole", "truth connections types needed")
+# needed: {frame: how many of its bytes say something}; times: {frame: microseconds}; flows: {frame:
+# its flow, which is a queue pair, or a direction of TCP}
+Whole = collections.namedtuple("Whole", "truth connections types needed times flows")
 # A figure that is lost. is_beyond: the gaps on the links do not explain it
 Loss = collections.namedtuple("Loss", "path how is_beyond text")
 # What became of a connection. is_gone: the altered report does not have it
@@ -188,21 +191,32 @@ def matched(report, connection):
 # ---- gaps ----
 
 
-def gaps_of(frames, missing, times):
-    """How long the gaps last that missing frames leave among these ones: seconds. Where nothing
-    comes before or after a gap, it has the first or the last missing frame for an end."""
-    total, last = 0, len(frames) - 1
-    for is_missing, run in itertools.groupby(
-        range(len(frames)), key=lambda at: frames[at] in missing
-    ):
-        if is_missing:
-            places = list(run)
-            before, after = frames[max(places[0] - 1, 0)], frames[min(places[-1] + 1, last)]
-            total += times[after] - times[before] + SLACK
-    return decimal.Decimal(total) / alterations.UNIT
+def neighbour_of(frame, frames, flows, step):
+    """The frame next to a missing one, before it (step -1) or after it (step 1): the next one of
+    its sender's flow, else the next one of any flow, else itself. frames: those that are there, in
+    order."""
+    found = [each for each in frames if (each - frame) * step > 0][::step]
+    of_flow = [each for each in found if flows.get(each) == flows.get(frame)]
+    return (of_flow or found or [frame])[0]
 
 
-def compare(connections, report, missing, times):
+def gaps_of(frames, missing, capture):
+    """How long the gaps last together that missing frames leave among these ones: seconds. The
+    capture does not show when a missing frame was sent between the frames of its flow before it and
+    after it. So the gap lasts from the one to the other. Time that is in two gaps counts once."""
+    captured = [each for each in frames if each not in missing]
+    gaps = sorted(
+        {
+            tuple(neighbour_of(frame, captured, capture.flows, step) for step in (-1, 1))
+            for frame in frames
+            if frame in missing
+        }
+    )
+    slack = decimal.Decimal(len(gaps) * SLACK) / alterations.UNIT
+    return slack + decimal.Decimal(truths.length(gaps, capture.times))
+
+
+def compare(connections, report, missing, capture):
     """The outcome for each connection of a whole capture, where the altered one has this report."""
     found = truths.by_ends(report)
     for ends, connection in connections.items():
@@ -210,7 +224,7 @@ def compare(connections, report, missing, times):
         losses = ()
         if ends in found:
             gaps = [
-                gaps_of(frames, missing, times)
+                gaps_of(frames, missing, capture)
                 for frames in (connection.frames, connection.on_links)
             ]
             losses = list(losses_of(connection, matched(found[ends], connection), *gaps))
@@ -256,6 +270,11 @@ def types_of(truth):
 def target_of(packet):
     """The queue pair that a packet is sent to: (address, number)."""
     return address_of(packet.ends[1]), packet.qpn
+
+
+def flow_of(packet):
+    """A queue pair that packets are sent to, or a direction of a TCP connection."""
+    return target_of(packet) if isinstance(packet, wire.Packet) else packet.ends
 
 
 def own_frames(truth, report):
@@ -309,7 +328,8 @@ def whole_of(truth):
         )
         for ends, report in truths.by_ends(truth.report).items()
     }
-    return Whole(truth, connections, types, needed_of(truth))
+    flows = {each.frame: flow_of(each) for each in wire.packets(truth.base.path)}
+    return Whole(truth, connections, types, needed_of(truth), truth.times, flows)
 
 
 def missing_of(whole, frames):
@@ -330,7 +350,7 @@ def outcomes(tshark, whole, case, scratch):
     case.write(path, whole.truth.base.head, frames)
     path.chmod(0o644)
     report = report_runs.parse(report_runs.print_json(tshark, path))
-    return missing, list(compare(whole.connections, report, missing, whole.truth.times))
+    return missing, list(compare(whole.connections, report, missing, whole))
 
 
 # ---- what is printed ----

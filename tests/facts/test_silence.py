@@ -1,5 +1,7 @@
 """What silence.py counts, on made reports: figures that are lost, and bounds that are too wide."""
 
+import types
+
 import report_schema
 import silence
 
@@ -38,12 +40,14 @@ def whole_connection(report):
     )
 
 
-def compared(report, missing=(), whole=None):
-    """The outcome for the connection, where the altered capture has this report of it."""
+def compared(report, missing=(), whole=None, flows=None):
+    """The outcome for the connection, where the altered capture has this report of it. flows: as in
+    Whole; all frames are of one flow by default."""
     whole = whole or whole_connection(made_connection())
     ends = frozenset(silence.truths.ends_of(whole.report))
+    capture = types.SimpleNamespace(times=TIMES, flows=flows or {})
     [outcome] = silence.compare(
-        {ends: whole}, {"connections": [report] if report else []}, set(missing), TIMES
+        {ends: whole}, {"connections": [report] if report else []}, set(missing), capture
     )
     return outcome
 
@@ -107,6 +111,22 @@ def test_bounds():
         (7.0, [9], [(name, "blank")]),  # all but the second of connecting
     ):
         assert lost(compared(with_bounds(most), missing)) == found, (most, missing)
+
+
+def test_gaps_of_flows():
+    """A gap lasts from the frame before it to the frame after it in its own flow."""
+    flows = {1: "to server", 2: "to client", 3: "to server", 6: "to client", 7: "to server"}
+    name = "client_to_server.time.buffer_full_s"
+    for most, missing, found in (
+        (6.001, [3], []),  # from 1 to 7
+        (6.002, [3], [(name, "wide")]),
+        (5.001, [2], []),  # no frame of its flow before it: from 1 to 6
+        (5.002, [2], [(name, "wide")]),
+        (6.002, [3, 6], []),  # from 1 to 7, and from 2 to 7, since its flow has no frame after it
+        (6.003, [3, 6], [(name, "wide")]),
+    ):
+        outcome = compared(with_bounds(most), missing, flows=flows)
+        assert lost(outcome) == found, (most, missing)
 
 
 def test_bounds_of_the_whole():
