@@ -156,8 +156,8 @@ smcr_flow_take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_s
         take_nak(flow, scope, packet, said);
 }
 
-/* `early_ack` need not be cleared: since `first` is set now, nothing reads or writes it any
- * more. */
+/* `early_ack` stays: it shows that packets before the first captured request are missing
+ * (state/evidence/flows.c). Since `first` is set now, nothing changes it any more. */
 void
 smcr_flow_take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 {

@@ -92,6 +92,7 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->copies = (smcr_flow_copies_t){0};
     flow->mtu = 0;
     flow->far = (smcr_flow_far_t){0};
+    flow->early_ack = (smcr_flow_early_t){0};
     begin_at(flow, psn);
 }
 

@@ -132,7 +132,8 @@ typedef struct {
     smcr_seen_t psn_history; /* the history of the flow's PSNs (seen.h) */
     smcr_steps_t steps;          /* the steps back of the flow (step_back.h) */
     smcr_flow_repeats_t repeats; /* retransmissions that the receiver has not answered */
-    smcr_flow_early_t early_ack; /* last acknowledgement before the first request */
+    smcr_flow_early_t early_ack; /* last acknowledgement before the first captured request; it
+                                    stays when this request has come */
     smcr_psn_t refused_psn; /* PSN that the last NAK or RNR NAK named; 0: none */
     smcr_psn_t burst_psn;   /* PSN of the last packet whose `first_missing` is true; 0: none */
     uint64_t burst_time;    /* time of that packet, nanoseconds since the epoch */

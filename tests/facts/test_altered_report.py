@@ -683,3 +683,18 @@ def test_each_packet_that_the_receiver_acknowledged_is_counted(tshark, scratch):
     missing = {qpn: sum(to == qpn for to, _ in psns) for qpn in counts}
     assert max(missing.values()) > 32
     assert counts == missing
+
+
+def test_the_last_write_is_not_known_if_the_peer_may_have_written_later(tshark, scratch):
+    """From the Accept on, all packets of the server are missing up to frame 46. Acknowledgements
+    show that it has sent packets, and the one in frame 45 was the last WRITE."""
+    name = "6.1-v1-a-first-contact-ipv4"
+    (whole,) = report(tshark, path_of(name))["connections"]
+    assert whole["end"]["idle_frame"] == 45
+    frames = [
+        frame
+        for frame in frames_of(name)
+        if frame.number not in range(7, 47) or pcapng.data(frame)[6:10] != b"\x52\x54\x00\xbb"
+    ]
+    (found,) = report(tshark, write(scratch, name, frames))["connections"]
+    assert found["end"] is None or found["end"]["idle_frame"] is None

@@ -213,14 +213,25 @@ smcr_evidence_has_proven_missing(const smcr_qp_t *qp)
     return flow->expected_psn > flow->highest && count_missing(qp) == qp->proven_missing;
 }
 
+/* Whether an acknowledgement after the frame `from` shows that the sender of the flow had sent
+ * packets, and none of them is captured so far. No sequence gap shows these packets, since the
+ * first PSN of the flow was not announced. */
+static bool
+missed_first_requests(const smcr_flow_t *flow, uint32_t from)
+{
+    return flow->early_ack.known && flow->early_ack.when.frame > from;
+}
+
 /* Whether a packet of the connection to the queue pair may have been missing between the frames
  * `from` and `to`. */
 static bool
 may_miss_own(const smcr_conn_t *conn, const smcr_qp_t *qp, uint32_t from, uint32_t to)
 {
+    const smcr_flow_t *flow = &qp->traffic.flow;
     bool are_others = !conn->side[!qp->side].is_missing && smcr_evidence_has_proven_missing(qp);
 
-    return !are_others && smcr_evidence_flow_missed(&qp->traffic.flow, from, to);
+    return missed_first_requests(flow, from) ||
+           (!are_others && smcr_evidence_flow_missed(flow, from, to));
 }
 
 /* Every doubt gives true: a packet of this connection may be missing. */
