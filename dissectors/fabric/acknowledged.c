@@ -215,9 +215,9 @@ take_repeat(smcr_flow_repeats_t *repeats, smcr_psn_t psn, uint32_t frame)
  * NAK (`is_refused`). If `psn` was sent after the last retransmission, the receiver has answered
  * all retransmissions that it got. The rest were lost, or were needed. But the request with this
  * PSN may have been retransmitted with them, and its first transmission not be captured
- * (take_late_repeat()). */
+ * (take_late_repeat()). `is_captured`: a captured request has this PSN, or a higher one. */
 static void
-end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
+end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused, bool is_captured)
 {
     bool is_over = psn > repeats->until;
 
@@ -227,7 +227,7 @@ end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused)
     if (!is_over)
         return;
     repeats->count = 0;
-    repeats->ended_by = psn <= repeats->joined ? psn : 0;
+    repeats->ended_by = psn <= repeats->joined || !is_captured ? psn : 0;
 }
 
 /* Handles a response after end_repeats(). A further acknowledgement of the same PSN shows that the
@@ -262,7 +262,7 @@ smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool is_o
     }
     flow->repeats.fate->is_doubtful |= !is_original;
     if (is_refused || said.acked_psn > flow->acked_psn)
-        end_repeats(&flow->repeats, said.acked_psn, is_refused);
+        end_repeats(&flow->repeats, said.acked_psn, is_refused, said.acked_psn <= flow->highest);
     else if (said.acked_psn == flow->acked_psn && packet->opcode == SMCR_RC_ACK)
         take_repeat(&flow->repeats, said.acked_psn, packet->when.frame);
 }

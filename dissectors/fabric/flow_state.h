@@ -69,8 +69,9 @@ typedef struct {
                                last of them: its packet may be a retransmission whose first
                                transmission is not captured; 0: none */
     smcr_psn_t ended_by;    /* the first acknowledged PSN above `until`, if it is not above
-                               `joined`: a further acknowledgement of it shows that the receiver had
-                               one of the packets before; 0: none so far */
+                               `joined`, or no captured request has it: a further acknowledgement of
+                               it shows that the receiver had one of the packets before; 0: none so
+                               far */
 } smcr_flow_repeats_t;
 
 #define SMCR_FLOW_GAPS_KEPT 32     /* highest number of ranges in `gaps` of a flow */

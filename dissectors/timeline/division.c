@@ -80,8 +80,10 @@ add_open_gap(const smcr_timeline_step_t *step, int side, int sender,
 
     if (writer->gap.since.frame && !is_after_close(writer, question->missing.closed[sender]))
         smcr_timeline_add_gap(step, sender, side, question->span.end);
-    if (question->missing.acks[!sender])
+    if (question->missing.acks[!sender]) {
         smcr_timeline_doubt_retransmissions(step, side, &writer->retransmitted);
+        smcr_timeline_doubt_retransmissions(step, side, &writer->retransmitted_unheard);
+    }
     if (question->missing.last[sender])
         smcr_timeline_add(step, side, kind, since, question->span.end);
 }
