@@ -698,3 +698,21 @@ def test_the_last_write_is_not_known_if_the_peer_may_have_written_later(tshark, 
     ]
     (found,) = report(tshark, write(scratch, name, frames))["connections"]
     assert found["end"] is None or found["end"]["idle_frame"] is None
+
+
+def responses(tshark, path):
+    """{frame of a CLC message: frame of its response}"""
+    fields = ("-e", "frame.number", "-e", "smcr.response_in")
+    found = tshark.show(path, "-2", "-Y", "smcr.response_in", "-T", "fields", *fields)
+    return dict(map(int, line.split()) for line in found.splitlines())
+
+
+@pytest.mark.parametrize("is_missing", (True, False))
+def test_a_decline_may_answer_a_message_that_comes_later(tshark, scratch, is_missing):
+    """The client declines in frame 12 after its Confirm in frame 8. TCP acknowledges both in frame
+    13, before the Decline comes, and the Confirm is missing, or comes last."""
+    name = "6.1-v1-f6-decline-confirm-link-timeout"
+    assert responses(tshark, path_of(name)) == {4: 6, 6: 8}
+    found = {frame.number: frame for frame in frames_of(name)[:13]}
+    order = [*range(1, 8), 10, 13, 12] + ([] if is_missing else [8])
+    assert responses(tshark, write(scratch, name, [found[each] for each in order])) == {4: 6}

@@ -495,15 +495,17 @@ answers_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t ty
 
 /* Ends the exchange `waiting` of the last message with the arriving message. A Decline may also
  * answer a message that is not captured. If this is possible, the response of the exchange is noted
- * as unknowable. */
+ * as unknowable. It is possible unless the sequence numbers of TCP prove that no CLC bytes are
+ * missing before the Decline. Exported PDUs have no sequence numbers, and leave nothing out. */
 static void
 end_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_exchange_t *waiting,
          const smcr_rules_clc_t *message)
 {
     uint8_t type = message->clc->header.type;
-    bool certain = type != SMCR_CLC_DECLINE || !arrival->span || message->evidence.is_next;
+    bool has_numbers = arrival->span || conn->clc_next_seq[0] || conn->clc_next_seq[1];
+    bool may_answer_other = type == SMCR_CLC_DECLINE && has_numbers && !message->evidence.is_next;
 
-    if (!certain) {
+    if (may_answer_other) {
         waiting->response_unknowable = true;
         return;
     }
