@@ -70,9 +70,9 @@ typedef struct {
 
 #define SMCR_STEP_NAKS_KEPT 4
 
-/* A tentative step: a step that is not proven. The first packet of the step may be a copy made by
- * the network, or the network may have reordered this packet. The step is proven when the requests
- * after the first packet continue the retransmission. */
+/* A tentative step: a step that is not proven. The network may have duplicated or reordered the
+ * first packet of the step. The step is proven when the requests after the first packet continue
+ * the retransmission. */
 typedef struct {
     smcr_step_back_t *lone; /* the step in the verdict on the first packet; it counts alone if the
                                tentative step is never proven, and gets the cause and the NAK of
@@ -125,7 +125,7 @@ typedef enum {
                                         packet had it */
 } smcr_step_request_kind_t;
 
-/* A request that is not a copy made by the network, and the facts that decide to which step it
+/* A request that is not a duplicate made by the network, and the facts that decide to which step it
  * belongs. */
 typedef struct {
     smcr_step_request_kind_t kind; /* how the PSN of the request relates to earlier PSNs */
@@ -138,7 +138,7 @@ typedef struct {
     smcr_seen_steps_t steps; /* the steps in which earlier packets with the PSN were sent */
     bool has_sender_order;   /* The sender gives each packet of the flow a new IPv4 identification.
                                 So `id` shows the place of the request in the order of sending, and
-                                proves that the request is not a copy. */
+                                proves that the request is no duplicate. */
     bool reads_again;        /* the request is a retransmitted READ: its PSN is one of the PSNs that
                                 an earlier READ took */
     bool reads_from_within;  /* the request is a retransmitted READ that begins in the middle of an

@@ -45,7 +45,8 @@ static struct {
                                          replaced; set if `builtin` is */
     bool is_wrapped;   /* the wrappers are in the tables */
     bool enabled;      /* the user has enabled the plugin's heuristic and the protocol */
-    bool offer_first;  /* InfiniBand's dissector offers payloads to heuristics before dissectors */
+    bool offer_first;  /* the user has chosen no dissector for payloads, so InfiniBand's dissector
+                          offers payloads to heuristics */
     bool has_cut;      /* a packet of the file is truncated by snaplen */
     unsigned ignored;  /* number of packets of no interest since the wrappers were last restored */
     uint32_t aside;    /* frame in which the wrappers stepped aside last; 0: never */

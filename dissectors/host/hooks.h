@@ -41,9 +41,9 @@ dissector_handle_t smcr_hooks_replace(const char *table, int protocol, dissector
  * enabled by the user. The result does not change while a file is open. */
 bool smcr_hooks_enabled(void);
 
-/* Returns whether InfiniBand's dissector offers payloads to its heuristics before other dissectors.
- * Returns false if the user has chosen a dissector for payloads. The result does not change while a
- * file is open. */
+/* Returns whether InfiniBand's dissector offers all payloads to its heuristics. Returns false if
+ * the user has chosen a dissector for payloads (Decode As): then the heuristics get no payload. The
+ * result does not change while a file is open. */
 bool smcr_hooks_offer_first(void);
 
 /* Begins the count of smcr_hooks_count_ignored() anew. If the wrappers have stepped aside

@@ -260,9 +260,10 @@ part_flows(smcr_port_pair_t *pair)
     pair->ambiguous = true;
 }
 
-/* Removes the flow from its pair. Called if the flow's source queue pair has another ground than
- * the port, or if the flow's port has changed. If only the port has paired the flow, the two flows
- * lose their peers. */
+/* Removes the flow from its pair, if it has one. Called if the flow's source queue pair has another
+ * ground than the port, or if the flow's port has changed. The remaining flow of the pair has no
+ * opposite flow now: `answers` of the pair, which prove that two flows belong together, begin at 0
+ * again. If only the port has paired the flow, the two flows lose their peers. */
 static void
 leave_pair(smcr_rdma_flow_t *flow)
 {

@@ -49,8 +49,9 @@ typedef struct {
     uint64_t first;    /* time of the first marked packet since the last CNP, nanoseconds; 0:
                           none */
     bool came_at_rest; /* `first` came when its receiver had sent no CNP for 10 ms or more */
-    uint64_t time;     /* time of the watched packet: the marked packet of which it is not yet known
-                          whether a CNP answers it at once; nanoseconds; 0: none */
+    uint64_t time;     /* time of the watched packet, nanoseconds; 0: no packet is watched. It is
+                          not yet known whether a CNP answers the watched packet at once. One packet
+                          is watched at a time: marked packets that come meanwhile are not */
     uint64_t since[3]; /* nanoseconds from the last CNP of the receiver to the watched packet; if
                           there is none, from the first CNP or mark of the capture. Index: 0 CNPs of
                           the reverse flow, 1 CNPs to the sender's address, 2 CNPs to any address */

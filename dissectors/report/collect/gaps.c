@@ -27,7 +27,8 @@ smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame)
     return since;
 }
 
-/* The gaps that stay keep their order. */
+/* A gap that ends in `frame` goes, since smcr_collect_gaps_begin() does not count it either. The
+ * gaps that stay keep their order. */
 void
 smcr_collect_gaps_forget(smcr_collect_gap_list_t *gaps, uint32_t frame)
 {

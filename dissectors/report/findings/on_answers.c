@@ -509,9 +509,13 @@ open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, b
     return (open_wait_t){conn, to_server, wait, end - wait->begin_frame.time, 1};
 }
 
-/* Whether an answer that is missing says that the server's program hangs. The program has given
- * ENOUGH_ANSWERS or more answers, each at least ten times as fast, and never writes unasked.
- * Packets of its host on the link prove the wait for SMCR_FINDING_LONG_WAIT or longer. */
+/* Whether an answer that is missing shows that the server's program hangs. Three conditions hold:
+ * 1. The roles are known, and the server's program never writes unasked: so the client waits for an
+ *    answer, and not for a message that may come at any time.
+ * 2. The program has given ENOUGH_ANSWERS or more answers. The slowest one took a tenth of the
+ *    proven wait at most.
+ * 3. Packets of its host on the link prove the wait for SMCR_FINDING_LONG_WAIT or longer: so its
+ *    host and the path work. */
 static bool
 is_overdue(const open_wait_t *open)
 {

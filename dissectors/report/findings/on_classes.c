@@ -369,9 +369,9 @@ stillest_flow(const smcr_finder_t *finder)
 }
 
 /* Whether the class was, or may have been, paused for a large part of the capture, or for a time
- * without a break that is far longer than a common pause. If the speed of the link is not known,
- * `paused_most_s` is only an upper bound. So more than one frame is needed: a port that renews a
- * pause before it ends does keep its peer from sending. */
+ * without a break that is far longer than a common pause. `paused_most_s` is an upper bound: a
+ * frame pauses for a time that depends on the speed of the link, which may not be known. So one
+ * frame proves no storm, however long its pause may be. */
 static bool
 is_storm(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {

@@ -456,8 +456,9 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                     redundancy_text(place, flow->first_frame.frame));
 }
 
-/* Returns text about the end of the attempt to set up a link: the side that ended the attempt, and
- * the time since ADD LINK. */
+/* Returns text about the end of the attempt to set up a link: the side that reported the lost path,
+ * and the time since ADD LINK, if its frame is known and earlier. If no lost path was reported, the
+ * text only has the last state of the link. */
 static const char *
 attempt_text(const link_place_t *place)
 {

@@ -341,9 +341,8 @@ has_no_data(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
 
 /* Finds the known direction of a connection that has carried no data, for example one that its
  * program only opens and closes; NULL: none, or not clear which. Cursors of 0 show nothing, so
- * the tokens decide: the group has to have a steady difference (has_steady_difference()). `conn`,
- * `receiver`: as in find_other_direction(). Always NULL if the direction of the message is known
- * already (`conn` is not NULL). */
+ * the tokens decide: the group has to have a steady difference (has_steady_difference()).
+ * `receiver`: as in find_other_direction(). Called only if the direction of the message is new. */
 static smcr_conn_t *
 find_idle_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 {

@@ -290,7 +290,7 @@ typedef struct smcr_event {
     MEMBER(bool, sender_known, : 1, false) \
     /* the queue pair that receives the packet was known when the packet came */ \
     MEMBER(bool, receiver_known, : 1, false) \
-    /* the number of the packet's link was known when the packet came */ \
+    /* the packet's link had a known link number when the packet came */ \
     MEMBER(bool, has_number, : 1, false) \
     /* `part` is known */ \
     MEMBER(bool, has_part, : 1, false) \

@@ -267,9 +267,10 @@ smcr_rmb_free(smcr_state_t *state, smcr_rmb_t *rmb)
     smcr_state_free(state, rmb, sizeof *rmb);
 }
 
-/* The first loop finds all RMBs that stay; the second one takes out the others. An RMB stays, too,
- * if it is the `first` of a newer one that stays, which the first loop reads earlier. `claimed_rmb`
- * stays, and so do all RMBs that are older than it. */
+/* The first loop adds all RMBs that stay to `needed`, and the second loop takes out all others. The
+ * first loop begins with the newest RMB. An RMB stays in four cases: 1. it is in `needed` already;
+ * 2. it has not ended before `frame`; 3. it is the `first` of a newer RMB that stays; 4. it is
+ * `claimed_rmb`, or older than that one. */
 smcr_rmb_t *
 smcr_rmb_take_ended(smcr_lgr_t *lgr, uint32_t frame, GHashTable *needed)
 {
