@@ -33,6 +33,6 @@ void smcr_collect_gaps_add(smcr_collect_gap_list_t *gaps, smcr_collect_gap_t gap
  * later do not need them. */
 void smcr_collect_gaps_forget(smcr_collect_gap_list_t *gaps, uint32_t frame);
 
-/* Returns the lowest member `since` of all gaps that end after frame `frame`: from there on, packets
- * may be missing. UINT32_MAX: no gap ends after this frame. */
+/* Returns the lowest member `since` of all gaps that end after frame `frame`: packets may be
+ * missing from there on. UINT32_MAX: no gap ends after this frame. */
 uint32_t smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame);
