@@ -15,14 +15,16 @@ const smcr_state_t *smcr_capture_state(void);
 
 /* Returns the state of the open file, for the first pass, which may change the state. Asserts that
  * the frame is in its first pass. If the frame is not a netlink message, also notes in the state
- * the interface on which the frame was captured, and makes the capture points as soon as the file
- * is known to have more than one, unless the preference `points` turns them off. */
+ * the interface on which the frame was captured. Makes the capture points as soon as the file is
+ * known to have more than one, unless the preference `points` turns them off; from then on keeps
+ * the names of interfaces. */
 smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
 
-/* Returns whether the packet or segment did not pass the capture point: another packet quotes it.
- * Two cases: 1. an ICMP error; 2. data that the plugin has held until now, and that their dissector
- * gets in the name of an earlier frame, as the packets that OpenFlow reports. The state learns
- * nothing from such a packet. */
+/* Returns whether the packet or segment did not pass the capture point in this frame, so that the
+ * state must not learn from it. Two cases: 1. an ICMP error quotes it; 2. the data of an SMC-R
+ * connection contain it, for example OpenFlow, which reports packets. In case 2 the plugin has held
+ * the data until now, and dissects them in the name of an earlier frame: the first pass has already
+ * learned from later frames. */
 bool smcr_capture_is_quoted(const packet_info *pinfo);
 
 /* Whether the user wants all TCP connections to be compared at several capture points
@@ -37,12 +39,13 @@ uint32_t smcr_capture_device(const packet_info *pinfo);
 /* First pass: keeps the name of the packet's interface, once. */
 void smcr_capture_note_name(const packet_info *pinfo);
 
-/* Returns the name of an interface with packets in the file; NULL: not known. */
+/* Returns the name of an interface, if smcr_capture_note_name() has kept it; NULL: not kept. Names
+ * are kept of the first SMCR_POINTS_MOST interfaces. */
 const char *smcr_capture_interface_name(uint32_t interface);
 
 /* Makes an empty smcr_state_t, and learns the sockets in the file that the preference `smcss`
- * names. Wireshark calls this function when it opens a file. Test harnesses call it for each
- * capture. */
+ * names. Wireshark calls this function when it opens a file, and when it dissects the file anew.
+ * The fuzzer calls it for each capture. */
 void smcr_capture_begin(void);
 
 /* Returns whether the first pass over the file is complete: every frame has been dissected once.

@@ -1,6 +1,6 @@
 /* Compares SYNs, CLC messages and, in a capture with several points, segments with other data, by
- * their numbers and contents: NAT changes addresses and ports only. Segments are kept for some
- * seconds, since copies come at once.
+ * their numbers and contents, which NAT leaves as they are: it changes addresses and ports. A
+ * segment is kept for KEPT; a copy of it comes within LATEST.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,8 +14,8 @@
 #include "handshake.h"
 #include "tcp_segment.h"
 
-/* Nanoseconds. A copy comes less than this after the original: a client retransmits its SYN after a
- * second. */
+/* Nanoseconds. A copy comes less than this after the original. The limit is the time after which a
+ * client retransmits its SYN: a later segment is the copy of the retransmission. */
 #define LATEST SMCR_TIME_SECOND
 
 /* A segment is kept for so long, nanoseconds: longer than LATEST, since times in a file can go
@@ -30,7 +30,8 @@ typedef struct segment {
     conversation_t *conversation; /* TCP conversation of the segment */
     smcr_when_t when; /* frame and time of the segment */
     smcr_translation_end_t ends[2]; /* of the sender, of the receiver */
-    bool has_copy;    /* the capture has a copy of it, so it stays as long as the file is open */
+    bool has_copy;    /* the capture has a copy of the segment, so this struct stays as long as the
+                         file is open */
     struct segment *next; /* the next kept segment, in the order in which they came; NULL: this is
                              the newest one */
 } segment_t;
@@ -92,7 +93,8 @@ forget_old(uint64_t now)
     }
 }
 
-/* Keeps a copy of the segment. It takes the place of an earlier one with the same numbers. */
+/* Keeps the segment, as a possible original of later ones. It takes the place of an earlier segment
+ * with the same numbers. */
 static void
 keep(const segment_t *segment)
 {
@@ -140,9 +142,9 @@ find_tcp_header(const packet_info *pinfo)
     return (smcr_host_bytes_t){frame.bytes + begin, frame.length - begin};
 }
 
-/* Returns a hash of the window and the options of a SYN, which NAT does not change. If the SYN has
- * no time stamp, or the time stamp 0, the key of the segment has the hash in its place. `header`:
- * the captured bytes from the TCP header on. */
+/* Returns a hash of the window and the options of a SYN. If the SYN has no time stamp, or the time
+ * stamp 0, the key of the segment has the hash in its place. A gateway that changes an option, for
+ * example the MSS, hides the copy. `header`: the captured bytes from the TCP header on. */
 static uint32_t
 hash_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
 {
@@ -153,8 +155,9 @@ hash_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
            wmem_strong_hash(header.bytes + WINDOW_AT, WINDOW);
 }
 
-/* Whether the segment belongs to another conversation than `original`, and comes less than LATEST
- * after it. `original` NULL: there is no segment with these numbers, and the result is false. */
+/* Whether the segment, which has the same numbers as `original`, is a copy of it: the segment
+ * belongs to another conversation, and comes less than LATEST later. `original` NULL: there is no
+ * segment with these numbers, and the result is false. */
 static bool
 is_copy(const segment_t *original, const segment_t *segment)
 {
@@ -193,8 +196,8 @@ typedef enum {
 
 /* Takes a segment with the key `numbers` (segment_t). If the segment is a copy, notes this and
  * returns the conversation of the original. Otherwise returns NULL, and keeps the segment as a
- * possible original. Of the segments of a conversation that has a connection (KNOWN), one is kept
- * only if no segment with this key is. */
+ * possible original. A segment of a conversation that has a connection (KNOWN) never takes the
+ * place of an earlier segment: it is kept only if no segment with its key is kept. */
 static conversation_t *
 take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
 {

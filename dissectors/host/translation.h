@@ -33,9 +33,9 @@ typedef struct {
  * `tcp`: header of the segment.
  *
  * The proof: the second SYN comes less than a second after the first one, and has the same initial
- * sequence number and the same time stamp, which no two connections share. Without a time stamp, or
- * with the time stamp 0: the same sequence number, window and options, and at least one other
- * address. */
+ * sequence number and the same time stamp, which two connections hardly ever share. Without a time
+ * stamp, or with the time stamp 0: the same sequence number, window and options, and at least one
+ * other address. */
 conversation_t *smcr_translation_take_syn(packet_info *pinfo, const struct tcpheader *tcp);
 
 /* First pass: takes a segment that begins with a CLC message. A copy has the same sequence number
@@ -62,8 +62,8 @@ conversation_t *smcr_translation_take_data(packet_info *pinfo, uint32_t seq,
                                            smcr_host_bytes_t data);
 
 /* Returns the frame of the original segment, if the TCP conversation of this packet is a copy: the
- * SYN or CLC message of the other conversation that proves the copy. 0: the conversation is no
- * copy. */
+ * segment of the other conversation that proves the copy (a SYN, a CLC message, or other data). 0:
+ * the conversation is no copy. */
 uint32_t smcr_translation_original(packet_info *pinfo);
 
 /* If the TCP conversation of this packet is a copy: returns the original conversation, and sets

@@ -16,8 +16,8 @@ SMCR_LAYOUT_SHARED(smcr_message_clc_peer_id, "SMC peer ID", 8,
 /* ---- parts ---- */
 
 /* A part that begins where the previously added part ends is joined to it. Parts come in the order
- * of decoding, not of offsets (next_part()). The array never overflows: further parts then count as
- * not decoded. */
+ * of decoding, not of offsets (next_part()). If the array is full, a further part is not added, and
+ * its bytes are shown a second time, as bytes that were not decoded. */
 void
 smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end)
 {
@@ -154,11 +154,11 @@ smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return MIN(list->count, room);
 }
 
-/* All 8 bytes have to be equal: seven '%' and a zero byte. */
+/* All 8 bytes of the peer ID are compared: seven '%' and the zero byte that ends the string. */
 void
 smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id)
 {
-    /* SMC_LOCAL_SYSTEMID_RESET in net/smc/smc_ib.c: "%%%%%%%" */
+    /* "%%%%%%%": SMC_LOCAL_SYSTEMID_RESET in net/smc/smc_ib.c of older kernels */
     static const uint8_t unset[SMCR_WIRE_PEER_ID_LENGTH] = {0x25, 0x25, 0x25, 0x25,
                                                             0x25, 0x25, 0x25};
 
@@ -167,7 +167,8 @@ smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_
                                " (Linux without an active RDMA port so far)");
 }
 
-/* Callers read a part at such an offset only if this function has returned true. */
+/* A part that overlaps another one would be shown twice. So callers decode a part at such an offset
+ * only if this function has returned true. */
 bool
 smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                            unsigned start, unsigned length)

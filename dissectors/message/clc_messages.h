@@ -105,8 +105,8 @@ typedef struct {
 unsigned smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                              const smcr_message_clc_list_t *list);
 
-/* Appends a remark if `peer_id`, of 8 bytes (A.2.1), is the peer ID that Linux sends as long as the
- * host has no active RDMA port. */
+/* Appends a remark if `peer_id`, of 8 bytes (A.2.1), is the peer ID that older Linux kernels send
+ * as long as the host has no active RDMA port. */
 void smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id);
 
 /* Whether all `length` bytes are zero. `length`: at most SMCR_GID_LENGTH. */

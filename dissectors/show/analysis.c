@@ -377,9 +377,10 @@ show_sent(proto_tree *tree, const smcr_record_t *record, bool heard)
 /* ---- CDC: the data that the sender of the message reads. `offers`: the free space in the sender's
  * buffer is known ---- */
 
-/* Shows the number of bytes that the message reports as read, their end in the stream, the earlier
- * message that announced these bytes, and the free space in the sender's buffer, each if it is
- * known. */
+/* Shows what the message reports as read, each fact if it is known: the number of bytes; their end
+ * in the stream; the earlier message that announced the last of these bytes, and the time since
+ * then; the free space in the sender's buffer. If messages may be missing, the two numbers are
+ * upper bounds (at_most()). */
 static void
 show_received(proto_tree *tree, const smcr_record_t *record, bool offers)
 {

@@ -259,9 +259,10 @@ fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect
         entry->lost_by = smcr_figure_role(link->lost_by_server);
 }
 
-/* Returns the MAC address of the device of a queue pair as text; NULL: not known. A CLC message
- * states GID and MAC address of one device of its sender. Only those of the last CLC message of
- * each side are kept. */
+/* Returns the MAC address of the device of a queue pair as text, as CLC states it; NULL: not known.
+ * An Accept or Confirm has the GID and the MAC address of one device of its sender: those of the
+ * last one of each side are kept. So the device is found if its GID is one of these two. Devices
+ * that only LLC messages name are not found. */
 static const char *
 mac_text(const gathered_group_t *group, const smcr_qp_t *qp, wmem_allocator_t *scope)
 {

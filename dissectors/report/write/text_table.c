@@ -75,8 +75,9 @@ free_texts(const columns_t *table, row_t *row)
         wmem_free(table->page->scope, row->texts[i]);
 }
 
-/* Forgets the rows that the page would not show if the table ended here. Further rows cannot make
- * the page show them. So the rows of many connections take little memory. */
+/* Forgets the rows that the page would not show if the table ended here. Such a row is never shown:
+ * further rows compete with it for the same places. So a table with many rows takes little
+ * memory. */
 static void
 forget_rows(columns_t *table)
 {
@@ -247,8 +248,8 @@ is_sign_of(const char *sign, const char *cell)
     return strcmp(sign, "-") == 0 ? strcmp(cell, sign) == 0 : strstr(cell, sign) != NULL;
 }
 
-/* Whether a cell of the chosen rows has the sign. Texts of peers are not examined. `lines`: as in
- * measure(). */
+/* Whether a cell of the chosen rows has the sign. Columns of the kind TEXT are not examined: a peer
+ * may have chosen the text. `lines`: as in measure(). */
 static bool
 has_sign(const columns_t *table, const char *(*lines)[ROWS_COLUMNS], const char *sign)
 {
@@ -259,8 +260,8 @@ has_sign(const columns_t *table, const char *(*lines)[ROWS_COLUMNS], const char 
     return false;
 }
 
-/* Whether the table's note is about a column of which a chosen row has a number. `lines`: as in
- * measure(). */
+/* Whether the table's note explains a number that the page shows: the note has the name of a
+ * column, and a chosen row has a number in this column. `lines`: as in measure(). */
 static bool
 needs_note(const columns_t *table, const char *(*lines)[ROWS_COLUMNS])
 {
@@ -303,8 +304,9 @@ write_note(const columns_t *table, const char *(*lines)[ROWS_COLUMNS])
     g_string_free(text, true);
 }
 
-/* Writes the names of the columns, then the chosen rows, and what they mean. The last columns are
- * left out if the columns do not fit into the page: times of many hours are that long. */
+/* Writes the names of the columns, the chosen rows, and the note (write_note()). If the columns do
+ * not fit into the page, the last ones are left out until they fit, but the first two stay. Times
+ * of many hours are that long. */
 static void
 write_rows(columns_t *table)
 {

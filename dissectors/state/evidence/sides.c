@@ -48,7 +48,8 @@ smcr_evidence_first_frame(const smcr_conn_t *conn)
     return conn->accept_frame ? conn->accept_frame : conn->proposal_frame;
 }
 
-/* The later of both acknowledgements counts, and UINT32_MAX is later than any frame. */
+/* The later of both acknowledgements counts. A close that is not acknowledged, or not captured,
+ * counts as UINT32_MAX, so the result is UINT32_MAX, too. */
 uint32_t
 smcr_evidence_last_frame(const smcr_conn_t *conn)
 {
@@ -157,9 +158,10 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     return smcr_evidence_has_packets_to(last->qp) && has_last_to(conn, side);
 }
 
-/* Whether no packet is missing after the point, or only one, and SMCR_EVIDENCE_ANNOUNCED_WITHIN
- * packets of the flow follow this one. False if the capture may lack the last packet of the flow
- * (smcr_flow_has_last()). */
+/* Whether no pair of a WRITE and the CDC message that announces it can be missing after the point.
+ * Either no packet is missing, or only one packet is missing, and at least
+ * SMCR_EVIDENCE_ANNOUNCED_WITHIN packets of the flow follow the missing one. False if the last
+ * packet of the flow may be missing (smcr_flow_has_last()), or if a request came late. */
 static bool
 misses_no_pair(const smcr_point_t *last)
 {
@@ -187,8 +189,8 @@ smcr_evidence_may_miss_data_to(const smcr_conn_t *conn, int side)
            !(misses_no_pair(last) || has_last_to(conn, side));
 }
 
-/* Whether no request to the queue pair is missing after its first captured request, and the
- * receiver took in each request when it came. */
+/* Whether no request to the queue pair is missing after its first captured request, and none counts
+ * as missing although it is captured (`last_late_psn`). */
 static bool
 is_seamless(const smcr_qp_t *qp)
 {
@@ -222,7 +224,8 @@ has_ended_half(const smcr_lgr_t *lgr, int side)
     return false;
 }
 
-/* The messages may be listed as another connection, of which only their direction is known. */
+/* Messages of the side may be listed as another connection: one of which only this direction is
+ * known. Such a connection gives false. */
 bool
 smcr_evidence_sent_no_message(const smcr_conn_t *conn, int side)
 {
@@ -252,8 +255,8 @@ smcr_evidence_has_end(const smcr_conn_t *conn, int side)
     return !may_be_other && has_seamless_links(lgr);
 }
 
-/* Whether the side of the link has stopped answering requests, and has sent no packet since then;
- * or no packet of the side is captured. */
+/* Whether the side of the link has stopped answering requests, and has sent no packet since then.
+ * Also true if no packet of the side is captured: both counts are 0 then. */
 static bool
 is_silent_side(const smcr_link_t *link, int side)
 {
@@ -286,7 +289,8 @@ smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
 }
 
 /* Whether the arriving message cannot belong to the connection, by its sequence number: the number
- * did not grow since the sender's last message, or grew by more than the PSN. `step`: growth of the
+ * did not grow since the sender's last message, or grew by more than the PSN, though both messages
+ * came to the same queue pair: each message takes a PSN. `step`: growth of the
  * sequence number since the sender's last message. `last`: point of the sender's last message. */
 static bool
 has_foreign_number(const smcr_arrival_t *arrival, const smcr_point_t *last, int16_t step)

@@ -114,9 +114,12 @@ typedef struct {
                                conditions hold: 1. earlier messages of this side may be missing; 2.
                                CLC has not announced this side's element, or the message is the
                                first captured one */
-    bool steps_missing;     /* immediate data of this side are missing, or their steps were not
-                               known: `cons` is only a lower bound. Each message that a tap shows
-                               sets this member anew */
+    /* Immediate data have no consumer cursor, but a step: the number of bytes newly read. A step of
+     * this side is missing or useless: immediate data are missing, or belong to no known
+     * connection, the size of the ring is not known, or a cursor is impossible. From then on
+     * immediate data leave `cons` as it is, so `cons` may be too low. Once set, this member stays
+     * set; only messages that a tap shows set it anew, each of them */
+    bool steps_missing;
     bool writes_missing;    /* the last immediate data of this side gave no producer cursor: `prod`
                                is only a lower bound */
     bool is_step_full;      /* the step in the last immediate data of this side had the highest

@@ -84,8 +84,9 @@ has_unknown_bytes(const smcr_collect_conn_stats_t *counted, int sender)
     return direction->bytes.has_unpositioned && counted->conn->side[sender].moved_frame;
 }
 
-/* Whether CDC messages of the sender announce data, or have a cursor that is impossible: then the
- * WRITEs of these data may be listed with another connection. */
+/* Whether CDC messages of the sender announce data, or have an impossible cursor, which may
+ * announce data. If no WRITE of the direction is recognised, the WRITEs of these data may be listed
+ * with another connection. */
 static bool
 has_announced_data(const smcr_conn_t *conn, int sender)
 {
@@ -93,8 +94,11 @@ has_announced_data(const smcr_conn_t *conn, int sender)
            smcr_conn_side_has_invalid_cursor(&conn->side[sender]);
 }
 
-/* Whether the number of WRITEs of the direction is not known. There are three cases:
- * 1. no WRITE is recognised, and data was announced or the reader's RMB is not known;
+/* Whether the number of WRITEs of the direction is not known. Any other number says that the report
+ * lists all captured WRITEs of the direction here; 0 says that there is none. So a new reason to
+ * list WRITEs with another connection is a new case. There are three cases:
+ * 1. no WRITE is recognised, and data was announced, or the reader's RMB is not known, or a cursor
+ *    of the sender is impossible;
  * 2. TCP and RoCE have times of two clocks, so that the WRITEs may be of another connection with
  *    the same RMB;
  * 3. CLC messages are out of order, so data and messages may be, too. */

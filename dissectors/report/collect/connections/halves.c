@@ -515,8 +515,9 @@ sort_halves(const halves_t *halves, GCompareDataFunc compare, int by, wmem_alloc
     return sorted;
 }
 
-/* Whether the sorted tokens of the side have been given one after the other, as Linux does: they
- * differ, and at least half of the numbers from the first to the last one are among them. */
+/* Whether the side has given the tokens of the halves one after the other, as Linux does: all
+ * tokens differ, and at least half of the numbers from the lowest to the highest one are among
+ * them. `sorted`: the halves, in ascending order of these tokens. */
 static bool
 are_in_sequence(half_t *const *sorted, unsigned count, int side)
 {
@@ -547,8 +548,10 @@ sort_by_token(const halves_t *halves, int *side, wmem_allocator_t *scope)
     return NULL;
 }
 
-/* Whether the handshakes of the sorted halves of TCP have the order of their Accepts, although some
- * Accepts are not captured: such a handshake begins after the messages of all halves before it. */
+/* Whether the halves of TCP have the order of their Accepts, although some Accepts are not
+ * captured. `sorted`: the halves, in ascending order of token_frame(). A half without an Accept has
+ * the place of its Confirm; its Accept came at an unknown time before. So the first captured packet
+ * of such a half must not come before token_frame() of the half before it. */
 static bool
 are_one_after_another(half_t *const *sorted, unsigned count)
 {
@@ -560,9 +563,10 @@ are_one_after_another(half_t *const *sorted, unsigned count)
     return true;
 }
 
-/* Returns the halves of TCP, sorted by the Accept; by the Confirm, if a half has no Accept; by
- * either, if a half has no Confirm, too, and the handshakes come one after another
- * (are_one_after_another()). NULL: their order is not known. */
+/* Returns the halves of TCP in the order in which their tokens were given. The messages decide, the
+ * first of these that apply: 1. the Accepts, if all are captured; 2. the Confirms, if all are
+ * captured; 3. token_frame(), if the handshakes come one after another (are_one_after_another()).
+ * NULL: their order is not known. */
 static half_t **
 sort_by_clc(const halves_t *tcp, wmem_allocator_t *scope)
 {

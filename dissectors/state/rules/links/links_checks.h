@@ -38,14 +38,15 @@ typedef struct smcr_rules_links_link {
     /* The message after which no side may use the link: the response to DELETE LINK, DELETE LINK
      * for all links, or a response that rejects the link. Zeros: no such message has come. */
     smcr_link_sent_message_t end_of_use;
-    /* Oldest request over the link that has no response, by requester; NULL: none. Only requests
-     * whose missing response shows that the link has failed (proves_failure()). */
+    /* Request over the link that waits longest for its response, by requester; NULL: none. While it
+     * waits, later requests are not noted. Its response may have come by now. Only requests whose
+     * missing response shows that the link has failed (proves_failure()). */
     const smcr_exchange_request_t *unanswered[2];
     smcr_rules_qp_t qp[2]; /* queue pairs of the link */
     uint8_t faults;        /* faults in the messages about the link, bits of smcr_rules_fault_t; 0:
                               none */
-    bool has_rtokens;      /* CONFIRM RKEY has announced an RMB for the link, so the link is in
-                              use */
+    bool has_rtokens;      /* CONFIRM RKEY or its continuation has named the link in an RToken, so
+                              the link is in use */
     bool was_active;       /* the link was active when the server deleted it; false as long as the
                               link is not deleted */
 } smcr_rules_link_t;

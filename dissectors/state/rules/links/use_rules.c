@@ -11,7 +11,8 @@
 #define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* time for which Linux waits for ADD LINK, and
                                               for the response to it (SMC_LLC_WAIT_TIME in
                                               smc_llc.h) */
-#define CLEAN_UP SMCR_TIME_SECOND          /* time within which every host has ended a link group */
+#define CLEAN_UP SMCR_TIME_SECOND          /* time that a host gets to end a link group; an
+                                              assumption: RFC 7609 sets no limit */
 
 /* Makes the claim that an event has not happened before the arriving packet. `*time`: time of the
  * event, nanoseconds since the epoch; 0: the event has not happened. An event up to
@@ -118,7 +119,8 @@ is_unconfirmed(const smcr_link_t *link)
  * message or data on an announced link breaks the rule if there is no such response. `what`: this
  * message or data, for the text of the event. A packet of the client is in the same flow as the
  * client's response, so the order in this flow is proof enough. For a packet of the server, the
- * client's flow must prove that no response came before. */
+ * client's flow must prove that no response came before. Not judged if the first contact is not
+ * captured, or if it is not known which side is the server. */
 static void
 check_confirmed(const smcr_arrival_t *arrival, const char *what)
 {
@@ -139,8 +141,9 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
 
 /* ---- LLC messages ---- */
 
-/* The rules of check_rejected(), check_confirmed() and check_declined(), for an LLC message. DELETE
- * LINK is the only message that is allowed on a link whose first contact was declined. */
+/* The rules of check_rejected(), check_confirmed() and check_declined(), for an LLC message.
+ * CONFIRM LINK belongs to the setup of the link, so only the first rule applies to it. DELETE LINK
+ * may end a link whose first contact was declined, so the third rule does not apply to it. */
 SMCR_RULES_LLC(check_usable)
 {
     check_rejected(arrival);
@@ -405,8 +408,8 @@ count_other_active_links(const smcr_link_t *link, unsigned *sharing)
     return count;
 }
 
-/* The active link that the message deletes with the reason "asymmetric link no longer needed".
- * NULL: the message deletes all links, gives another reason, or names no active link. */
+/* Returns the active link that the message deletes with the reason "asymmetric link no longer
+ * needed". NULL: the message deletes all links, gives another reason, or names no active link. */
 static const smcr_link_t *
 find_replaced_asymmetric(const smcr_exchange_message_t *message)
 {
@@ -456,9 +459,10 @@ had_link(const smcr_lgr_t *lgr, uint8_t number, bool (*condition)(const smcr_lin
     return false;
 }
 
-/* Whether the client may not answer "unknown link" to the server's deletion of the link. Three
- * conditions: 1. the server has deleted the link; 2. the client has not responded yet; 3. the link
- * was in use, and the client has neither reported the link as lost nor asked to delete it. */
+/* Whether the response "unknown link" of the client to the server's deletion of the link is wrong:
+ * the client must still know the link. Three conditions: 1. the server has deleted the link; 2. the
+ * client has not responded yet; 3. the link was in use, and the client has neither reported the
+ * link as lost nor asked to delete it. */
 static bool
 is_deleted_by_server(const smcr_link_t *link)
 {
@@ -526,7 +530,8 @@ note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
 
 /* Remembers that the server deletes one link, or all links of the group. A link that DELETE LINK
  * names alone may be used until the response. With DELETE LINK for all links their use ends at
- * once, since no response follows (3.5.5.1.3). */
+ * once, since no response follows (3.5.5.1.3). A request with a reason that is only for responses
+ * (check_reason()) deletes no link. */
 SMCR_RULES_LLC(note_deleted)
 {
     const smcr_lgr_t *lgr = message->lgr;
