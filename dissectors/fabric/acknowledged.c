@@ -232,7 +232,7 @@ end_repeats(smcr_flow_repeats_t *repeats, smcr_psn_t psn, bool is_refused, bool 
 
 /* Handles a response after end_repeats(). A further acknowledgement of the same PSN shows that the
  * receiver has got a request that it already had: some of the retransmissions may not have been
- * needed. `is_original`: the response is certainly no copy. */
+ * needed. `is_original`: the response is certainly no duplicate. */
 static void
 take_late_repeat(smcr_flow_repeats_t *repeats, smcr_flow_coverage_t said, bool is_original)
 {

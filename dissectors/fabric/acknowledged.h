@@ -42,11 +42,14 @@ void smcr_flow_await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_ste
 
 /* Takes in what a response to the requests of `flow` proves of their retransmissions: whether the
  * receiver already had them. Called before smcr_flow_take_response(), which changes the PSN that
- * was acknowledged last. `is_original`: the response is certainly no copy of an earlier one. */
+ * was acknowledged last. `is_original`: the response is certainly no duplicate of an earlier
+ * one. */
 void smcr_flow_settle_repeats(smcr_flow_t *flow, const smcr_sent_t *packet, bool is_original);
 
-/* Takes in a response to the requests of `flow`. The last response before the first request is kept
- * until that request comes; if the first PSN was announced, it is taken in at once. */
+/* Takes in a response to the requests of `flow`. Before the first request it is not known what a
+ * response says, so the last such response is kept in `early_ack`, and taken in when the first
+ * request comes (smcr_flow_take_early_ack()). If the first PSN was announced, each response is
+ * taken in at once. */
 void smcr_flow_take_response(smcr_flow_t *flow, wmem_allocator_t *scope,
                              const smcr_sent_t *packet);
 

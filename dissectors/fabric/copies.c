@@ -1,6 +1,6 @@
-/* Finds copies among the requests of a flow: duplicates that the network or the capture has made of
- * a packet. "Copy" is SMCR_FLOW_IS_COPY of flow.h. An IPv4 identification proves a copy, or where
- * no identification can, the time between two packets, or a router between them.
+/* Finds duplicates among the requests of a flow (SMCR_FLOW_IS_COPY of flow.h). An IPv4
+ * identification proves a duplicate. Where no identification can, the time between two packets
+ * proves it, or a router between them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 #define TIMER_LEAST UINT64_C(1000000)
 
 /* Compares the identification with that of the packet directly before. An equal identification
- * counts as `same` only if PSN or opcode differ: otherwise the packet may be a copy of the one
+ * counts as `same` only if PSN or opcode differ: otherwise the packet may be a duplicate of the one
  * before. */
 void
 smcr_flow_take_id(smcr_flow_t *flow, const smcr_sent_t *packet)
@@ -44,7 +44,7 @@ smcr_flow_has_no_copies(const smcr_flow_t *flow)
     return smcr_flow_knows_copies(flow) || (!flow->copies.timed && !flow->copies.routed);
 }
 
-/* Whether the IPv4 identification of `packet` can decide if the packet is a copy of an earlier
+/* Whether the IPv4 identification of `packet` can decide if the packet is a duplicate of an earlier
  * packet with its PSN. True if the identifications of the flow change with each packet. As long as
  * this is not known: true if the identification is not 0. */
 static bool
@@ -74,8 +74,8 @@ may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *see
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
-/* Longest time, nanoseconds, from a request to its copy in a capture that has every packet twice:
- * one and a half times the longest time of earlier copies (`distance`), but at least 100
+/* Longest time, nanoseconds, from a request to its duplicate in a capture that has every packet
+ * twice: one and a half times the longest time of earlier duplicates (`distance`), but at least 100
  * microseconds. */
 static uint64_t
 mirrored_distance(const smcr_flow_t *flow)
@@ -83,17 +83,17 @@ mirrored_distance(const smcr_flow_t *flow)
     return MAX(SMCR_SEEN_SOON, (uint64_t)flow->copies.distance * 3 / 2);
 }
 
-/* Number of copies with another hop limit from which on the capture counts as one with two points,
- * before and after a router. */
+/* Number of duplicates with another hop limit from which on the capture counts as one with two
+ * points, before and after a router. */
 #define ROUTED_COPIES 4
 
-/* Number of copies proven by time from which on the capture may count as one that has every packet
- * twice (is_captured_twice()). */
+/* Number of duplicates proven by time from which on the capture may count as one that has every
+ * packet twice (is_captured_twice()). */
 #define TIMED_COPIES 8
 
-/* Whether the capture has the flow's packets before and after a router: copies have shown two hop
- * limits. Then hop limits decide, and not times: at one point, a retransmission has the same hop
- * limit as the first transmission; the copy at the other point has another hop limit. */
+/* Whether the capture has the flow's packets before and after a router: duplicates have shown two
+ * hop limits. Then hop limits decide, and not times: at one point, a retransmission has the same
+ * hop limit as the first transmission; the duplicate at the other point has another hop limit. */
 static bool
 is_captured_beyond_router(const smcr_flow_t *flow)
 {
@@ -108,8 +108,8 @@ is_captured_twice(const smcr_flow_t *flow)
            flow->copies.timed >= flow->copies.requests / 8 * 7;
 }
 
-/* Whether a request that comes once more before the sender's timer can run out is a copy that a
- * queue has held up: the capture has nearly all packets twice, and the receiver has refused no
+/* Whether a request that comes once more before the sender's timer can run out is a duplicate that
+ * a queue has held up: the capture has nearly all packets twice, and the receiver has refused no
  * request of the flow. After a refusal, the sender retransmits sooner than its timer. */
 static bool
 may_be_held_up(const smcr_flow_t *flow)
@@ -118,14 +118,14 @@ may_be_held_up(const smcr_flow_t *flow)
 }
 
 /* Returns the longest time, nanoseconds, from a request to an equal packet that still counts as a
- * copy made by the network. `seen`: history of the request's PSN.
+ * duplicate made by the network. `seen`: history of the request's PSN.
  *
  * - A sender that goes back does so after 100 microseconds or more.
  * - If the request has the highest PSN of the flow, no NAK for a gap can make the sender retransmit
  *   it. If the receiver sends responses, the sender waits for its timer: a millisecond or more.
- * - If the capture has every packet twice (mirror port), all copies come about equally long after
- *   their requests (mirrored_distance()). A copy may be held up in a queue (may_be_held_up()): then
- *   it comes before the sender's timer runs out. */
+ * - If the capture has every packet twice (mirror port), all duplicates come about equally long
+ *   after their requests (mirrored_distance()). A duplicate may be held up in a queue
+ *   (may_be_held_up()): then it comes before the sender's timer runs out. */
 static uint64_t
 longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
@@ -136,13 +136,13 @@ longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
     return mirrored_distance(flow);
 }
 
-/* Whether time proves that `packet` is a copy of an earlier request with the same PSN. `seen` is
- * the history of that PSN. The two packets come soon after each other (longest_distance()), and the
- * sender has no reason to retransmit so soon. In addition, one of two conditions holds:
+/* Whether time proves that `packet` is a duplicate of an earlier request with the same PSN. `seen`
+ * is the history of that PSN. The two packets come soon after each other (longest_distance()), and
+ * the sender has no reason to retransmit so soon. In addition, one of two conditions holds:
  *
  * - The request comes right before the packet: no other request comes between the two.
  * - The capture has every packet twice, as a mirror port of a switch sends it, so that other
- *   requests come between the two. An earlier copy has shown this (`distance`). The PSN of the
+ *   requests come between the two. An earlier duplicate has shown this (`distance`). The PSN of the
  *   packet is below that of the last request: a packet with a higher PSN may belong to a sender
  *   that has gone back, and retransmits everything from there on. */
 static bool
@@ -158,10 +158,10 @@ is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
            smcr_seen_is_within(last, packet->when, longest_distance(flow, seen));
 }
 
-/* Counts a copy that only its distance in time from the earlier packet proves, and keeps the
- * longest such distance. `distance`: nanoseconds from the last packet with the PSN to the copy. A
- * distance much longer than all earlier ones is not kept: the network made that copy, not a mirror
- * port. */
+/* Counts a duplicate that only its distance in time from the earlier packet proves, and keeps the
+ * longest such distance. `distance`: nanoseconds from the last packet with the PSN to the
+ * duplicate. A distance much longer than all earlier ones is not kept: the network made that
+ * duplicate, not a mirror port. */
 static void
 note_copy_distance(smcr_flow_t *flow, uint64_t distance)
 {
@@ -173,9 +173,9 @@ note_copy_distance(smcr_flow_t *flow, uint64_t distance)
 }
 
 /* Whether the packet was captured on the other side of a router than the last request with its PSN:
- * the two packets prove it, or earlier copies of the flow have proved it (`routed`), and the
- * hop limits of the two differ. `seen`: the history of that PSN. Counts copies of the first kind,
- * so it is called once for a packet. */
+ * the two packets prove it, or earlier duplicates of the flow have proved it (`routed`), and the
+ * hop limits of the two differ. `seen`: the history of that PSN. Counts duplicates of the first
+ * kind, so it is called once for a packet. */
 static bool
 is_copy_beyond_router(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
@@ -189,8 +189,9 @@ is_copy_beyond_router(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const s
     return is_captured_beyond_router(flow) && smcr_seen_has_other_limit(hop_limit, packet);
 }
 
-/* Whether `packet` is a copy of the last request with its PSN, which its identification cannot
- * show. `seen`: the history of that PSN. Notes how far apart copies are that only time proves. */
+/* Whether `packet` is a duplicate of the last request with its PSN, which its identification cannot
+ * show. `seen`: the history of that PSN. Notes how far apart duplicates are that only time
+ * proves. */
 static bool
 is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
@@ -207,7 +208,7 @@ is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
 }
 
 /* The first and the last packet with the PSN are compared by identification; time and router prove
- * only copies of the last one. */
+ * only duplicates of the last one. */
 smcr_when_t
 smcr_flow_copied_packet(smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                         const smcr_sent_t *packet)

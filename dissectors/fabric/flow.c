@@ -1,12 +1,13 @@
 /* Judges the packets of a flow by the rules of docs/fabric.md. PSNs in this file are unwrapped,
- * except those of smcr_sent_t, and where a comment says "of 24 bits". "New", "late" and "copy" are
- * values of smcr_flow_order_t.
+ * except those of smcr_sent_t, and where a comment says "of 24 bits". "Late" and "duplicate" are
+ * the values SMCR_FLOW_IS_LATE and SMCR_FLOW_IS_COPY of smcr_flow_order_t; a "new" PSN is above all
+ * earlier ones.
  *
  * Functions call functions of earlier sections, so read the file from its end. smcr_flow_judge()
- * separates requests from responses. copies.c finds whether a request is a copy. Section "order"
- * finds the verdict on every other request. Section "the receiver" finds what the receiver does
- * with the request. Section "steps back" finds why the request was retransmitted. acknowledged.c
- * finds what a response says about the requests of the reverse flow.
+ * separates requests from responses. copies.c finds whether a request is a duplicate. Section
+ * "order" finds the verdict on every other request. Section "the receiver" finds what the receiver
+ * does with the request. Section "steps back" finds why the request was retransmitted.
+ * acknowledged.c finds what a response says about the requests of the reverse flow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  * */
@@ -282,11 +283,12 @@ follows_repeat(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t ps
            packet->when.time < steps->last_activity + DISORDER_TIME;
 }
 
-/* Whether a packet whose PSN is above all earlier ones comes after its acknowledgement because it
- * is a retransmission, and the first transmission is not captured. The other cause is a capture
- * that is out of order: then most packets come so, or the packet comes at most DISORDER_TIME after
- * its acknowledgement. A packet that follows a retransmission is one, too. Counts the packets that
- * do not come so. */
+/* Whether a packet whose PSN is above all earlier ones is a retransmission whose first transmission
+ * is not captured: its acknowledgement came before it. The capture may also be out of order: then
+ * most packets come after their acknowledgements, or this packet comes at most DISORDER_TIME after
+ * its acknowledgement, and the result is false. A packet that follows a retransmission is a
+ * retransmission in any case. Counts the packets in a row that come before their acknowledgements
+ * (`timely`). */
 static bool
 comes_after_ack(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
@@ -732,8 +734,8 @@ close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, ui
 }
 
 /* Notes that the receiver answers the request if it already had it (smcr_flow_await_repeat()). Only
- * a retransmission that is no copy counts (smcr_flow_has_no_copies()); a READ or atomic has answers
- * of another kind. Nothing is noted of a request that comes in order. */
+ * a retransmission that is no duplicate counts (smcr_flow_has_no_copies()); a READ or atomic has
+ * answers of another kind. Nothing is noted of a request that comes in order. */
 static void
 await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
              const smcr_flow_verdict_t *verdict)
@@ -747,9 +749,9 @@ await_repeat(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reques
                                is_certain && !smcr_ib_operations[packet->opcode].fetches_data);
 }
 
-/* Takes in a request that is not a copy, and sets what the verdict says of its order, of a step
- * back, and of the receiver. A PSN above the highest one is new. Any other PSN is late (is_late())
- * or retransmitted. */
+/* Takes in a request that is not a duplicate, and sets what the verdict says of its order, of a
+ * step back, and of the receiver. A PSN above the highest one is new. Any other PSN is late
+ * (is_late()) or retransmitted. */
 static void
 take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
               smcr_flow_verdict_t *verdict)
@@ -770,9 +772,9 @@ take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reque
     verdict->receiver_action = fate_of(flow, packet, verdict);
 }
 
-/* Takes in a request. A copy is not taken in. Nor is a request with a wrong ICRC, since its PSN may
- * be wrong, unless the sender may have sent this PSN next (comes_next()). `reverse_carried`: number
- * of packets of the reverse flow so far. */
+/* Takes in a request. A duplicate is not taken in. Nor is a request with a wrong ICRC, since its
+ * PSN may be wrong, unless the sender may have sent this PSN next (comes_next()).
+ * `reverse_carried`: number of packets of the reverse flow so far. */
 static void
 take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
              uint32_t reverse_carried, smcr_flow_verdict_t *verdict)
@@ -811,9 +813,10 @@ take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *pack
     set_mtu(reverse, packet->payload_length);
 }
 
-/* Judges a response with a right ICRC. If the response is not a copy, also learns what the response
- * says about the requests of `reverse`; NULL: the reverse flow is not known. Of a copy or
- * retransmission, `first` of the verdict has the frame of the earlier response, and no time. */
+/* Judges a response with a right ICRC. If the response is not a duplicate, also learns what the
+ * response says about the requests of `reverse`; NULL: the reverse flow is not known. Of a
+ * duplicate or retransmission, `first` of the verdict has the frame of the earlier response, and no
+ * time. */
 static void
 judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)

@@ -42,7 +42,7 @@ typedef enum {
                                  is sent. If the request is retransmitted, the retransmission
                                  counts instead */
     SMCR_FLOW_RECEIVER_DROPS, /* the receiver discards the request: an earlier request with its PSN
-                                 was taken in or waits, the request is a copy, or its ICRC is
+                                 was taken in or waits, the request is a duplicate, or its ICRC is
                                  wrong */
     SMCR_FLOW_RECEIVER_HAD_IT, /* the receiver had already taken in the request: only in the capture
                                   the packets are out of order */
@@ -59,11 +59,11 @@ typedef struct {
                                 ICRC is wrong, and the flow has no PSN before it */
     smcr_when_t first;       /* For a retransmission: the first packet with the PSN; if the PSN
                                 belongs to the response of a READ, the packet of the READ request;
-                                frame 0: the flow no longer keeps that packet. For a copy: the
+                                frame 0: the flow no longer keeps that packet. For a duplicate: the
                                 packet that it duplicates. For any other packet: the packet itself.
-                                The time is right for requests that are no copies. */
-    bool original;           /* of a request that is no copy: the packet in `first` is certainly the
-                                first packet that the sender sent with this PSN */
+                                The time is right for requests that are no duplicates. */
+    bool original;           /* of a request that is no duplicate: the packet in `first` is
+                                certainly the first packet that the sender sent with this PSN */
     uint32_t after_gap_frame; /* frame of the first packet after the gap; 0: the packet is not after
                                  a gap */
     uint32_t overtaken_by;   /* frame of the first packet after the gap that this late packet fills;

@@ -25,18 +25,18 @@ typedef struct {
                        opcodes differ */
 } smcr_ids_t;
 
-/* What the copies of a flow have shown: whether the capture has every packet twice, or has packets
- * before and after a router. */
+/* What the duplicates of a flow have shown: whether the capture has every packet twice, or has
+ * packets before and after a router. */
 typedef struct {
     smcr_ids_t ids;     /* how the sender sets IPv4 identifications */
-    uint32_t distance;  /* longest time from a request to a copy that only time has proven,
-                           nanoseconds, at least 1; copies that come much later than earlier ones do
-                           not count. 0: the flow has no such copy */
-    uint32_t timed;     /* number of copies that only time has proven */
-    uint32_t requests;  /* number of requests since the one of which the first of the copies in
-                           `timed` is a copy, this request included; copies do not count */
-    uint8_t routed;     /* number of copies that came soon after their requests and had another hop
-                           limit; not counted beyond 4 */
+    uint32_t distance;  /* longest time from a request to a duplicate that only time has proven,
+                           nanoseconds, at least 1; duplicates that come much later than earlier
+                           ones do not count. 0: the flow has no such duplicate */
+    uint32_t timed;     /* number of duplicates that only time has proven */
+    uint32_t requests;  /* number of requests since the one of which the first of the duplicates in
+                           `timed` is a duplicate, this request included; duplicates do not count */
+    uint8_t routed;     /* number of duplicates that came soon after their requests and had another
+                           hop limit; not counted beyond 4 */
 } smcr_flow_copies_t;
 
 /* The last acknowledgement in the reverse flow before the first request of a flow. None is kept if
@@ -97,11 +97,11 @@ typedef struct {
      * packets of these PSNs are missing in the capture. */
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
-    smcr_flow_copies_t copies; /* what the flow's copies have shown so far (copies.h) */
+    smcr_flow_copies_t copies; /* what the flow's duplicates have shown so far (copies.h) */
     bool has_acks;       /* the reverse flow has carried a response: an ACK, NAK or RNR NAK, a READ
                             response or an Atomic ACK */
-    uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
-                              and packets with a wrong ICRC */
+    uint32_t packet_count; /* number of packets of the flow, requests and responses, without
+                              duplicates and packets with a wrong ICRC */
     uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK in the reverse flow for a
                                      request of this flow; 0: none */
     uint32_t other_refusal_frame; /* frame of the last NAK or RNR NAK that named another PSN than

@@ -129,8 +129,8 @@ answer_early(smcr_ecn_marks_t *marked, const early_t *cnps)
         part->first = marked->open_group->first;
 }
 
-/* May be called several times: from the first call on, neither flow has early marks or CNPs. One
- * call handles both directions. */
+/* May be called several times: after a call, neither flow has early marks or CNPs. New ones come
+ * only if the two flows lose each other. One call handles both directions. */
 void
 smcr_ecn_join(smcr_ecn_marks_t *one, smcr_ecn_marks_t *other)
 {

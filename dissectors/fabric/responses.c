@@ -1,6 +1,6 @@
-/* Finds copies and retransmissions among responses. READ responses and Atomic ACKs are kept by PSN
- * (seen.h), in the same way as requests. ACKs, NAKs and RNR NAKs are not kept by PSN, because many
- * of them have equal PSNs: the last 16 of them are kept in a list.
+/* Finds duplicates and retransmissions among responses. READ responses and Atomic ACKs are kept by
+ * PSN (seen.h), in the same way as requests. ACKs, NAKs and RNR NAKs are not kept by PSN, because
+ * many of them have equal PSNs: the last 16 of them are kept in a list.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,7 +19,7 @@ is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *packe
 
 /* Whether `packet`, which looks like the earlier acknowledgement `ack`, is the second one of two
  * captures of `ack`: the capture has each packet twice, and `packet` comes soon enough after `ack`.
- * False if a copy of `ack` has already come. */
+ * False if a duplicate of `ack` has already come. */
 static bool
 is_second_of_two(const smcr_response_ack_t *ack, const smcr_sent_t *packet,
                  smcr_response_grounds_t grounds)
@@ -29,9 +29,9 @@ is_second_of_two(const smcr_response_ack_t *ack, const smcr_sent_t *packet,
                                grounds.twice_within);
 }
 
-/* Whether `packet` is a copy of the earlier ACK, NAK or RNR NAK `ack`, which has its PSN: the IPv4
- * identification proves it, or where no identification does, a router between the two, or that the
- * capture has each packet twice. Notes a copy that only time proves. */
+/* Whether `packet` is a duplicate of the earlier ACK, NAK or RNR NAK `ack`, which has its PSN: the
+ * IPv4 identification proves it, or where no identification does, a router between the two, or that
+ * the capture has each packet twice. Notes a duplicate that only time proves. */
 static bool
 is_copy_of_ack(smcr_response_ack_t *ack, const smcr_sent_t *packet,
                smcr_response_grounds_t grounds)
@@ -47,8 +47,8 @@ is_copy_of_ack(smcr_response_ack_t *ack, const smcr_sent_t *packet,
     return is_second;
 }
 
-/* The frame of the latest ACK, NAK or RNR NAK of which `packet` is a copy; 0: `packet` is a copy of
- * none of the last 16. */
+/* The frame of the latest ACK, NAK or RNR NAK of which `packet` is a duplicate; 0: `packet` is a
+ * duplicate of none of the last 16. */
 static uint32_t
 find_same_ack(smcr_responses_t *responses, const smcr_sent_t *packet,
               smcr_response_grounds_t grounds)
@@ -62,9 +62,10 @@ find_same_ack(smcr_responses_t *responses, const smcr_sent_t *packet,
     return 0;
 }
 
-/* Takes in an ACK, NAK or RNR NAK. Returns the frame of the response of which `packet` is a copy;
- * 0: `packet` is not a copy. A short time between two equal ACKs alone proves nothing: a receiver
- * answers several retransmissions with several equal ACKs, one directly after the other. */
+/* Takes in an ACK, NAK or RNR NAK. Returns the frame of the response of which `packet` is a
+ * duplicate; 0: `packet` is not a duplicate. A short time between two equal ACKs alone proves
+ * nothing: a receiver answers several retransmissions with several equal ACKs, one directly after
+ * the other. */
 static uint32_t
 take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_grounds_t grounds)
 {
@@ -84,7 +85,7 @@ take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_g
     return 0;
 }
 
-/* Whether `packet` is a copy of the last response with its PSN, if IPv4 identifications do not
+/* Whether `packet` is a duplicate of the last response with its PSN, if IPv4 identifications do not
  * decide this. Either of two proofs is enough: 1. the two were captured on different sides of a
  * router; 2. `packet` comes at most 100 microseconds after that response, and the peer has sent no
  * packet in between: it has not requested the response anew. If the capture has each packet twice,
@@ -104,8 +105,9 @@ is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *see
     return smcr_seen_is_within(last, packet->when, SMCR_SEEN_SOON);
 }
 
-/* Returns the frame of the response of which the READ response or Atomic ACK `packet` is a copy; 0:
- * `packet` is not a copy. `seen`: the history of the responses with the PSN of `packet`. */
+/* Returns the frame of the response of which the READ response or Atomic ACK `packet` is a
+ * duplicate; 0: `packet` is not a duplicate. `seen`: the history of the responses with the PSN of
+ * `packet`. */
 static uint32_t
 copied_data(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
             const smcr_sent_t *packet, smcr_response_grounds_t grounds)

@@ -296,9 +296,9 @@ set_last_step(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr
 }
 
 /* Begins a tentative step with the request. A later retransmission with a higher PSN proves the
- * step: a late packet was retransmitted, not reordered, and a retransmission is not a copy. Until
- * the proof, the step of a late packet has no cause, and the step of a retransmission has the cause
- * `unknown`. */
+ * step: a late packet was retransmitted, not reordered, and a retransmission is not a duplicate.
+ * Until the proof, the step of a late packet has no cause, and the step of a retransmission has the
+ * cause `unknown`. */
 static smcr_step_back_t *
 begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
                 pause_t pause)
@@ -320,10 +320,10 @@ begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
     return steps->tentative.lone;
 }
 
-/* Whether a retransmission may be a copy of the request directly before it, which has the same PSN.
- * Three facts prove that the retransmission is not a copy: 1. its IPv4 identification differs; 2. a
- * NAK came between the two packets; 3. it comes after a pause: the network delays no copy for so
- * long. `nak`: result of find_nak_of_request(). */
+/* Whether a retransmission may be a duplicate of the request directly before it, which has the same
+ * PSN. Three facts prove that the retransmission is not a duplicate: 1. its IPv4 identification
+ * differs; 2. a NAK came between the two packets; 3. it comes after a pause: the network delays no
+ * duplicate for so long. `nak`: result of find_nak_of_request(). */
 static bool
 may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *request,
                       const smcr_step_nak_t *nak, pause_t pause)
@@ -336,8 +336,8 @@ may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *requ
 }
 
 /* Whether the request is certainly retransmitted: an earlier packet had its PSN, and the request is
- * not a copy. Any of four facts proves that the request is not a copy: 1. a NAK asks for the
- * request; 2. the request repeats a READ; 3. its IPv4 identification differs from that of all
+ * not a duplicate. Any of four facts proves that the request is not a duplicate: 1. a NAK asks for
+ * the request; 2. the request repeats a READ; 3. its IPv4 identification differs from that of all
  * earlier packets; 4. it comes after a pause. `nak`: result of find_nak_of_request(). */
 static bool
 is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_nak_t *nak,
@@ -349,10 +349,10 @@ is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_n
 }
 
 /* Handles a retransmission or late packet that belongs neither to the last step nor to the
- * tentative one. If the request may be a copy of the request directly before it, the verdict gets
- * a step with the cause `unknown`, which the flow does not keep. If the request is certainly
- * retransmitted, it begins a step. Any other request begins a tentative step. Returns the step
- * for the verdict on the packet. */
+ * tentative one. If the request may be a duplicate of the request directly before it, the verdict
+ * gets a step with the cause `unknown`, which the flow does not keep. If the request is certainly
+ * retransmitted, it begins a step. Any other request begins a tentative step. Returns the step for
+ * the verdict on the packet. */
 static smcr_step_back_t *
 begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
            pause_t pause)

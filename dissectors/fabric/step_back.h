@@ -110,7 +110,7 @@ typedef struct {
                                  PSN has come since then */
     bool last_is_repeat;      /* an earlier packet had the PSN of the last request */
     uint16_t after_pause_id;  /* IPv4 identification of the last packet that came after a pause */
-    smcr_psn_t last_request;  /* PSN of the last request of the flow; copies do not count */
+    smcr_psn_t last_request;  /* PSN of the last request of the flow; duplicates do not count */
     uint64_t last_activity;   /* time of the last request, NAK or RNR NAK, nanoseconds; 0: none */
     uint64_t rnr_timer;       /* time that the last RNR NAK asked the sender to wait, nanoseconds;
                                  0: none has come */

@@ -44,7 +44,8 @@ void smcr_unacked_free(smcr_unacked_t *unacked, wmem_allocator_t *scope);
 typedef struct {
     smcr_flow_t flow;           /* the packets that the queue pair receives */
     smcr_psn_t completed_psn;   /* highest PSN up to which smcr_traffic_read_response() has returned
-                                   the complete messages; 0: none */
+                                   the complete messages, or up to which they count as returned,
+                                   since no record can report them (peers/rdma.c); 0: none */
     smcr_ecn_marks_t marks;     /* congestion marks in the packets of `flow` */
 } smcr_traffic_t;
 

@@ -89,9 +89,9 @@ smcr_timeline_take_announcement(const smcr_timeline_step_t *step, int side,
 
 /* ---- waits for space ---- */
 
-/* The wait ends with the first of two events: the writer's host gets the acknowledgement of space,
- * or the writer continues. If both are in one frame, the acknowledgement counts. An event after
- * `frame` does not count: it has not come yet. */
+/* The earlier one of the two events counts; if both are in one frame, the acknowledgement. Later
+ * events do not count, since the caller has not taken them in yet: settle_writer() ends the wait
+ * before it takes in the packet of `frame`, which may be the writer's own. */
 smcr_when_t
 smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {

@@ -60,7 +60,9 @@ typedef enum {
 } smcr_interval_kind_t;
 
 /* Parts among which the time of a direction is divided. Each moment is charged to exactly one part:
- * what the writer does or waits for at this moment. */
+ * what the writer does or waits for at this moment. The order matters: wait_length() of interval.c
+ * keeps pieces of the parts from SMCR_INTERVAL_IS_FULL_PATH on longer than pieces of the parts
+ * before it. */
 typedef enum {
     SMCR_INTERVAL_IS_NOTHING,  /* no other part fits: the writer has nothing to write */
     SMCR_INTERVAL_IS_ANSWER,   /* the writer waits for the peer's answer */
@@ -201,7 +203,9 @@ smcr_intervals_are_many(const smcr_intervals_t *intervals)
 /* Settles the intervals before `until`, if there are many (smcr_intervals_are_many()). The time
  * before `until` is then divided into pieces for good. If there are more than
  * SMCR_INTERVAL_SETTLED_MOST pieces, neighbouring pieces are joined, those with the shortest waits
- * first. After this call, the caller must not add an interval that begins before `until`. */
+ * first. Of an interval that is added later, the time before `until` does not count any more. So
+ * `until` must not be after the begin of a state that has not ended (settle_intervals() of
+ * writer.c). */
 void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until);
 
 /* A function that takes one piece of time after the other, in ascending order. */

@@ -31,7 +31,7 @@
  * older time are replaced by pieces of time, each with the share of each part.
  *
  * Sections: RFC 7609 4.5 (flow control), 4.5.1 (updates of the consumer cursor); the writer blocked
- * flag as in Linux, net/smc/smc_tx.c. No epan. */
+ * flag as in Linux, net/smc/smc_tx.c. */
 
 #include "division.h"
 #include "writer.h"

@@ -121,7 +121,8 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
 }
 
 /* Takes in a WRITE packet. `sent`: what is kept of the packet. A packet out of order shows nothing
- * of the present; a packet without data, or whose place is not known, is no transfer. */
+ * of the present. A packet without data, or whose RMB element is not known (no `write_location`),
+ * is no transfer. */
 static void
 take_write(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
 {
@@ -391,7 +392,8 @@ keep_sender_open(smcr_when_t *until, const smcr_timeline_writer_t *sender)
 
 /* Settles the intervals of the writer `side` for the time that later events cannot change any more.
  * This time ends with the earliest begin of a state that has not ended: a packet in flight, a wait,
- * a gap and so on. */
+ * a gap and so on. A new kind of state that adds its interval at its end needs a keep_open() here:
+ * otherwise the first part of its interval does not count in long connections. */
 static void
 settle_intervals(const smcr_timeline_step_t *step, int side)
 {

@@ -533,8 +533,8 @@ names_connection(const sending_t *sending)
 
 /* Handles a message that `end` sends. If its digest is equal to that of the newest message of the
  * same kind, the message is a retransmission. If a message with this digest comes within
- * TIMER_LEAST after the last message of the end, it is a copy that the network or the capture has
- * made, and changes nothing. */
+ * TIMER_LEAST after the last message of the end, it is a duplicate that the network or the capture
+ * has made, and changes nothing. */
 static void
 take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
              smcr_cm_verdict_t *verdict)

@@ -66,8 +66,8 @@ typedef struct {
     bool known[2];        /* the element of `states` for this side is valid */
     uint32_t retransmission_of; /* frame of the first packet with the message that this packet
                                    retransmits; 0: the packet is not a retransmission */
-    bool is_copy;         /* the packet is a copy of an earlier packet with the message: the network
-                             or the capture has made it; then `retransmission_of` is 0 */
+    bool is_copy;         /* the packet is a duplicate of an earlier packet with the message: the
+                             network or the capture has made it; then `retransmission_of` is 0 */
     bool unexpected_sent; /* The sender's state before the message does not allow the message:
                              earlier messages are missing in the capture, or the sender errs. Never
                              set for a retransmission. */

@@ -31,7 +31,8 @@ typedef struct smcr_port_pair smcr_port_pair_t; /* the flows between two address
  * ground of the flow or if communication management has ended the flow's connection.
  * docs/fabric.md, "Flows, lives, pairs", has the rules.
  *
- * All rooms on higher floors read flows. Flows change in the first pass only. */
+ * Rooms on higher floors read the members, and change none. Flows change in the first pass
+ * only. */
 struct smcr_rdma_flow {
     struct {
         uint8_t source[SMCR_GID_LENGTH]; /* address of the sender, IPv4 mapped */
