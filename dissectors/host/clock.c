@@ -15,8 +15,9 @@
  *   not show the step. Then a frame of the interface takes the step of another interface, if its
  *   time stamp is a second or more before the last one that the other interface has before the
  *   step.
- * - A later frame may jump forward again, to the time before the step or after it, by half of the
- *   step or more. Then the frames between were out of order in the file, and the correction ends.
+ * - A later frame may jump forward again, by half of the step or more, to the last time before the
+ *   step or a later one. Then the frames between were out of order in the file, and the correction
+ *   ends.
  *
  * The first pass notes the steps, in the frames from which the state learns. Taps note no steps, so
  * a capture that is read once has the same steps as one that is read twice. A step stays with its

@@ -1,8 +1,8 @@
 /* Wireshark's InfiniBand dissector offers payloads to heuristics. The order of the heuristics
  * changes whenever one of them accepts a payload. InfiniBand's dissector does not offer truncated
  * packets and acknowledgements. So the plugin replaces the handles of InfiniBand's dissector by
- * wrappers, in all dissector tables that have such a handle. The wrapper gets each packet before
- * any heuristic does.
+ * wrappers, in the dissector tables of `ways_in`. The wrapper gets each packet before any heuristic
+ * does.
  *
  * This file keeps the replaced handles, one for each start of a packet, and the original function
  * of the built-in dissector's heuristic. If `ways_in` misses a table with InfiniBand's dissector,
@@ -49,7 +49,8 @@ static struct {
                           offers payloads to heuristics */
     bool has_cut;      /* a packet of the file is truncated by snaplen */
     unsigned ignored;  /* number of packets of no interest since the wrappers were last restored */
-    uint32_t aside;    /* frame in which the wrappers stepped aside last; 0: never */
+    uint32_t aside;    /* frame in which the wrappers stepped aside last, in this file or an earlier
+                          one; 0: never. Only used while they are aside */
 } hooks;
 
 /* ---- wrapping ---- */

@@ -41,9 +41,9 @@ dissector_handle_t smcr_hooks_replace(const char *table, int protocol, dissector
  * enabled by the user. The result does not change while a file is open. */
 bool smcr_hooks_enabled(void);
 
-/* Returns whether InfiniBand's dissector offers all payloads to its heuristics. Returns false if
- * the user has chosen a dissector for payloads (Decode As): then the heuristics get no payload. The
- * result does not change while a file is open. */
+/* Returns whether InfiniBand's dissector offers payloads to its heuristics: those of packets that
+ * are not truncated. Returns false if the user has chosen a dissector for payloads (Decode As):
+ * then the heuristics get no payload. The result does not change while a file is open. */
 bool smcr_hooks_offer_first(void);
 
 /* Begins the count of smcr_hooks_count_ignored() anew. If the wrappers have stepped aside
@@ -56,8 +56,9 @@ void smcr_hooks_restore_wrappers(void);
  * which saves time. They never do in a file with truncated packets (smcr_hooks_note_cut()). */
 void smcr_hooks_count_ignored(const packet_info *pinfo);
 
-/* Returns whether the wrappers had stepped aside before this frame, so that Wireshark does not call
- * the wrappers for the packets of this frame. */
+/* Returns whether Wireshark does not call the wrappers for the packets of this frame: the wrappers
+ * had stepped aside before this frame, or the user has disabled the plugin
+ * (smcr_hooks_enabled()). */
 bool smcr_hooks_have_stepped_aside(const packet_info *pinfo);
 
 /* Notes whether the packet is truncated by snaplen. InfiniBand's dissector does not offer truncated

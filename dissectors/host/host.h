@@ -1,5 +1,5 @@
 /* Knows Wireshark, as the host of the plugin: the open file, preferences, hooks, IP headers, TCP
- * conversations. Does not know how packets are shown. Called by every room on a higher floor.
+ * conversations. Does not know how packets are shown. Called by rooms on higher floors.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

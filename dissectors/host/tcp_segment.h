@@ -39,8 +39,8 @@ typedef struct {
 
 /* Returns what the checksums of the frame's TCP segment show. A checksum is unknown if the user
  * does not want it validated (preferences ip.check_checksum and tcp.check_checksum). Both are
- * unknown where smcr_host_tcp_segment() would not read the segment. Called by dissectors above
- * TCP's, and by those of TCP options. */
+ * unknown if the frame has no TCP segment of its own, in a whole IP packet with a captured header.
+ * Called by dissectors above TCP's, and by those of TCP options. */
 smcr_host_checksums_t smcr_host_tcp_checksums(const packet_info *pinfo);
 
 /* First pass: notes that the TCP segment of the frame is damaged, so that its receiver discards

@@ -79,8 +79,8 @@ void smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, exper
 /* Raises the expert item `expert`, of experts.def, at `item`. `text` is the text of the expert
  * item; NULL: the sentence in experts.def. An expert item whose row is `strict` is raised only with
  * the preference smcr.strict; none is raised after smcr_items_raise_of_messages(false). If
- * smcr_item_is_breach() holds for the expert item, also adds the hidden field smcr.breach, for a
- * shown tree, filter or listener. */
+ * smcr_item_is_breach() is true for the expert item, also adds the hidden field smcr.breach, unless
+ * nobody needs it: the tree is not shown, and no filter or listener asks for the field. */
 #define smcr_item_raise(pinfo, item, expert) smcr_item_raise_text(pinfo, item, expert, NULL)
 void smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
                           const char *text);

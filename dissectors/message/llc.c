@@ -38,9 +38,10 @@ static int *const rkey_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_40,
                                   &hf_smcr_llc_negative, &hf_smcr_reserved_1f, NULL};
 static int *const reject_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_llc_reject_reason, NULL};
 
-/* The headers of a message. llc.def names them without the prefix "header_". */
+/* The layouts that the header of one type of messages may have. llc.def names the objects of this
+ * type without the prefix "header_". */
 typedef struct {
-    const smcr_layout_t *usual; /* layout of the header of all other messages */
+    const smcr_layout_t *usual; /* layout of the header of a message that rejects nothing */
     const smcr_layout_t *rejection; /* layout of a rejecting response; NULL: no response rejects */
 } header_t;
 

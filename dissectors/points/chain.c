@@ -417,11 +417,11 @@ smcr_chain_widest(const smcr_chain_t *chain)
 
 /* ---- equal packets: which observations are of one transmission ----
  *
- * Equal packets are retransmissions whose IP identification is always the same, or copies of a
- * mirror port. Each observation has a time of departure: when the packet left the first point, if
- * it took the usual time from there. Observations of one transmission have departures that differ
- * by the variation of the delays. So those with the nearest departures are joined first. If another
- * observation is about as near, the transmission is ambiguous. */
+ * Equal packets are retransmissions whose IP identification is always the same, or duplicates that
+ * a mirror port makes. Each observation has a time of departure: when the packet left the first
+ * point, if it took the usual time from there. Observations of one transmission have departures
+ * that differ by the variation of the delays. So those with the nearest departures are joined
+ * first. If another observation is about as near, the transmission is ambiguous. */
 
 /* The observations of a group, while they are joined to transmissions. */
 typedef struct {

@@ -209,7 +209,7 @@ smcr_compare_way(const smcr_compared_t *result, uint32_t number, bool is_back)
 /* Whether the second point captures all that passes it, so that packets of the way that it does not
  * have were lost before it. A capture that misses packets by chance misses packets of both ways. So
  * the probability that it has missed packets of this way only, by chance, must be at most
- * CHANCE_MOST. The caller knows that no packet of the other way is missing. */
+ * CHANCE_MOST. The caller knows that no packet of either way was proven not to be captured. */
 static bool
 captures_all(const smcr_judge_way_t *way)
 {

@@ -1,7 +1,7 @@
-/* Judges what happened to each transmission between the capture points of its path. If a later
- * point has a transmission, or its receiver got it, then a point that does not have it did not
- * capture it. If its receiver did not get it, it was lost before the first point that does not have
- * it. fates.c finds out whether the receiver got it.
+/* Judges what happened to each transmission between the capture points of its path. A point that
+ * does not have a transmission did not capture it, if a later point has the transmission or its
+ * receiver got it. If its receiver did not get the transmission, it was lost before the first point
+ * that does not have it. fates.c finds out whether the receiver got a transmission.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

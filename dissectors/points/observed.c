@@ -1,11 +1,14 @@
-/* Takes packets while the file is read, and finds out which are copies.
+/* Takes packets while the file is read, and finds out which are copies. A copy is a packet that
+ * another point has shown already, or that the analysis leaves out because it runs on another
+ * point.
  *
- * The n-th of equal packets at one point and the n-th at another point are one transmission. Two
- * points are points of the same path if they have enough transmissions in common. From then on, the
- * analysis of the path runs on the preferred point, which has shown the path first (with a list of
- * the user: of the points with packets of the path, the one that comes first in the list). If the
- * preferred point has packets of a flow, all packets of the flow at other points are copies. Before
- * that, a packet counts at the point that shows its transmission first.
+ * While the file is read, the n-th of equal packets at one point and the n-th at another point
+ * count as one transmission; chain.c decides later by their times. Two points are points of the
+ * same path if they have enough transmissions in common. From then on, the analysis of the path
+ * runs on the preferred point, which has shown the path first (with a list of the user: of the
+ * points with packets of the path, the one that comes first in the list). If the preferred point
+ * has packets of a flow, all packets of the flow at other points are copies. Before that, a packet
+ * counts at the point that shows its transmission first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
