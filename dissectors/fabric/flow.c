@@ -75,7 +75,8 @@ smcr_flow_announce(smcr_flow_t *flow, uint32_t psn)
 }
 
 /* Begins the flow anew, for a new connection with this queue pair number, with a request whose PSN
- * is `psn`, of 24 bits. */
+ * is `psn`, of 24 bits. Each member of the flow that has a PSN, or a step of the earlier
+ * connection, is reset: packets of the new connection must not be compared with it. */
 static void
 begin_new_life(smcr_flow_t *flow, uint32_t psn)
 {
@@ -84,6 +85,7 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->filled_gaps.count = flow->lost_later.count = 0;
     flow->corrupt_from = 0;
     flow->steps = (smcr_steps_t){0};
+    flow->repeats = (smcr_flow_repeats_t){0};
     flow->psn_history = (smcr_seen_t){0};
     flow->reads = NULL;
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
