@@ -79,7 +79,7 @@ typedef struct smcr_collection {
     wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;
                           NULL: none yet */
     wmem_map_t *hosts_heard; /* last packet of each sender: its GID, or a key made of its MAC
-                                address -> smcr_when_t (heard.c); NULL: none yet */
+                                address -> sender_heard_t of heard.c; NULL: none yet */
 
     smcr_collect_tcp_wait_t tcp_wait; /* waits of the TCP connection that waited longest for
                                          retransmissions */

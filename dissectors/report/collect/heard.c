@@ -26,7 +26,8 @@ typedef struct {
 typedef struct {
     uint8_t sender[SMCR_GID_LENGTH]; /* key of `collection->hosts_heard`: GID in network byte order,
                                         IPv4 mapped; or write_mac_key() */
-    smcr_when_t last; /* last packet of this sender; frame 0: none so far */
+    smcr_when_t last; /* last packet of this sender, of a MAC address only frames that are neither
+                         RoCE packets nor TCP segments; frame 0: none so far */
     uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* of a GID: MAC address of its device; zeros: not known */
 } sender_heard_t;
 

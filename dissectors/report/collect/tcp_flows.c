@@ -440,8 +440,8 @@ note_acknowledged(tcp_conn_t *flow)
 /* Updates the facts of a connection with a segment. A SYN without ACK does not show that the server
  * has answered (`is_connected`), nor does an RST of the server. Every other segment does. An RST of
  * the client counts, since it may be the reaction to a SYN-ACK that was not captured.
- * `is_at_other_point`: the segment is a copy of an earlier one at another capture point, which may
- * have another clock. */
+ * `is_at_other_point`: the segment is a duplicate of an earlier one at another capture point, which
+ * may have another clock. */
 static void
 take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
            smcr_when_t when, bool is_at_other_point)
@@ -516,8 +516,8 @@ count_notices(smcr_collect_t *collection, const smcr_entry_tcp_direction_t *coun
         smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
 }
 
-/* Whether the connection has been reset before, and the segment is another RST. A copy of an RST
- * does not count among `copies`. */
+/* Whether the connection has been reset before, and the segment is another RST. The duplicate of an
+ * RST at another capture point does not count among `copies`, so it is found this way. */
 static bool
 is_second_reset(const tcp_conn_t *flow, const smcr_congestion_tcp_segment_t *segment)
 {

@@ -303,9 +303,11 @@ exceeded_answer(const smcr_entry_conn_direction_t *asked, const smcr_entry_conn_
     return wait->lasted_s >= 10 * usual ? usual : 0;
 }
 
-/* Returns the pauses of the end that reads the direction; `wait` NULL: the end also writes
- * unasked, or has not paused for SMCR_FINDING_LONG_WAIT, or neither for ten times as long as it
- * usually takes nor for half of the time (paused_alone()). */
+/* Returns the pauses of the end that reads the direction. `wait` is NULL in each of three cases:
+ * 1. the end also writes unasked;
+ * 2. it has not paused for SMCR_FINDING_LONG_WAIT;
+ * 3. its longest pause is shorter than ten of its usual answers, and its pauses last less than half
+ *    of the time (paused_alone()). */
 static idle_end_t
 pause_of(const smcr_entry_connection_t *conn, bool to_server)
 {
@@ -512,8 +514,8 @@ open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, b
 /* Whether an answer that is missing shows that the server's program hangs. Three conditions hold:
  * 1. The roles are known, and the server's program never writes unasked: so the client waits for an
  *    answer, and not for a message that may come at any time.
- * 2. The program has given ENOUGH_ANSWERS or more answers. The slowest one took a tenth of the
- *    proven wait at most.
+ * 2. The program has given ENOUGH_ANSWERS or more answers on this connection. The slowest one took
+ *    a tenth of the proven wait at most.
  * 3. Packets of its host on the link prove the wait for SMCR_FINDING_LONG_WAIT or longer: so its
  *    host and the path work. */
 static bool

@@ -664,8 +664,9 @@ find_unsorted(smcr_finder_t *finder)
                        hides_times ? ", so that times are known" : "");
 }
 
-/* Finding: packets are captured after their own acknowledgements, and so few or so little later
- * that the capture may have the packets of two receive queues of its host. The finding says why
+/* Finding: packets are captured after their own acknowledgements. They are few, or come only a
+ * little later: so the capture may have the packets of two receive queues of its host, each in
+ * order, and both out of order to each other. The finding says why
  * most times of connections are not known. A file that is not sorted has another finding. */
 static void
 find_disorder(smcr_finder_t *finder)

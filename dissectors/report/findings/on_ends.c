@@ -355,8 +355,8 @@ find_aborted(smcr_finder_t *finder)
 #define MOST_EXAMINED 100 /* maximum number of connections whose pools are examined: each pool
                              needs a loop over all connections */
 
-/* Whether the other end has closed the connection too, or may have done so, in a packet that is
- * missing or does not prove when. */
+/* Whether it is not known when the other end closed the connection, although it has done so or may
+ * have done so: the packet with its close is missing, or an earlier close may be missing. */
 static bool
 has_unknown_other_end(const smcr_entry_connection_t *conn)
 {

@@ -30,7 +30,7 @@ add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 
 /* Returns text about the consequences of the damage. A receiver discards a packet with a wrong
  * ICRC, so the sender has to retransmit the packet. If nothing was retransmitted, the receiver
- * perhaps got the packet undamaged, and only the copy in the capture is damaged. A display filter
+ * perhaps got the packet undamaged, and only the captured packet is damaged. A display filter
  * of the report may hide retransmissions: then both are possible. */
 static const char *
 effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
@@ -229,10 +229,10 @@ gather_senders(const smcr_finder_t *finder)
     return senders;
 }
 
-/* Returns how many CNPs are in flows whose reverse direction is not known. `if_heard`: of these,
- * those for a queue pair that has sent packets to their sender, so which marks they answer is not
- * known: a datagram names the queue pair that sent it, but belongs to no pair of flows. Otherwise
- * all others: the marks that they answer are not captured. */
+/* Returns how many CNPs are in flows whose reverse direction is not known. `if_heard` true: only
+ * those for a queue pair of which the capture has packets to the sender of the CNPs, such as
+ * datagrams, which belong to no pair of flows. The CNPs may answer marks of these packets. False:
+ * only the other ones: the capture has no packet whose mark they may answer. */
 static uint64_t
 count_cnps_alone(const smcr_finder_t *finder, bool if_heard)
 {

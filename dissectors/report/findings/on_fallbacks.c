@@ -127,8 +127,9 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 
 /* Adds the connection to the group of connections that fell back for the same reason: equal
  * diagnosis code, side, text, other cause (other_cause()) and consequence
- * (smcr_finding_is_broken_by_option()).
- * Makes the group if there is none. */
+ * (smcr_finding_is_broken_by_option()). Makes the group if there is none. compare_groups() asks
+ * only the first connection of a group for its severity, so whatever decides the severity has to be
+ * a part of the key. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
              const smcr_entry_connection_t *conn)

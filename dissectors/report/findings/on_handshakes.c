@@ -214,8 +214,8 @@ step_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *en
                               smcr_figure_clc_step_words[end->step], end->from_frame.frame);
 }
 
-/* Returns text about the possible kind of a server that ends the connection after the Proposal,
- * although its SYN-ACK has the option; "" in all other cases. */
+/* Returns why a server may end the connection after the Proposal without any answer, although its
+ * SYN-ACK has the option; "" in all other cases. */
 static const char *
 doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
 {

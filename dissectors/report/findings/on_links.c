@@ -177,7 +177,10 @@ typedef struct {
     wmem_array_t *frames;   /* first frame of each moved connection on its new link */
 } failover_t;
 
-/* Returns the flow of this number in the report; NULL: the report does not list the flow. */
+/* Returns the flow with the index `number` in the list of the report's flows, as a link names its
+ * flows (`flows` of its entry); NULL: the list is shorter. A link names only flows of the same
+ * report. The number of smcr_collection_flow_number() is another one: it counts flows that were let
+ * go of, too. */
 static const smcr_entry_rdma_t *
 flow_of_number(const smcr_entry_report_t *report, uint64_t number)
 {

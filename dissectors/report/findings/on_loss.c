@@ -73,7 +73,8 @@ knows_copies(const smcr_entry_rdma_t *flow)
 }
 
 /* Whether the retransmissions of the flow are probably no duplicates: identifications prove it, or
- * the capture has no duplicate of the flow, as over IPv6. */
+ * no duplicate of the flow is known. Over IPv6, which has no identifications, only hop limits and
+ * times show duplicates. */
 static bool
 has_no_copies(const smcr_entry_rdma_t *flow)
 {
@@ -96,7 +97,7 @@ was_asked_for(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *peer)
 
 /* Returns the number of packets of the flow that were retransmitted although they had arrived: the
  * receiver acknowledged the packet before the retransmission, or it acknowledged both
- * transmissions. Returns 0 if the flow has lost packets, or if duplicates explain the second
+ * transmissions. Returns 0 if the flow has lost packets, or if duplicates may explain the second
  * acknowledgement. Retransmissions in silences of the peer are subtracted: the receiver
  * acknowledges their packets only after the silence, perhaps each transmission of them. */
 static uint64_t
@@ -248,9 +249,11 @@ are_many(const smcr_finding_trouble_t *trouble)
     return trouble->count * 500 >= trouble->packets;
 }
 
-/* Returns the severity if no loss is proven (is_proven()). After a timeout, or for an unknown
- * cause, the retransmission may be needless. A needless retransmission costs little if it delays no
- * message. */
+/* Returns the severity if no loss is proven (is_proven()): the retransmission may be needless, and
+ * then costs little if it delays no message.
+ * 1. After a timeout: a warning if a message took STALL or longer, else for information.
+ * 2. For an unknown cause: a note if FEW_PACKETS or more, and many, were retransmitted, unless the
+ *    times of messages are known and all are shorter than STALL; else for information. */
 static smcr_figure_severity_t
 severity_of_unproven(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
@@ -286,7 +289,8 @@ are_lost_upstream(const smcr_entry_rdma_t *sum, uint64_t naks)
 }
 
 /* Returns the beginning of the sentence, which says where packets were lost:
- * 1. No packet is missing in the capture, so it has all packets, in the order of their PSNs. What
+ * 1. No packet ever was missing in the capture (`missing` also counts packets that came later, out
+ *    of order). So it has all packets in the order of their PSNs. What
  *    the receiver missed was lost or out of order downstream of the capture point, or the packet is
  *    damaged. Packets whose ICRC is known to be wrong have a finding of their own.
  * 2. All packets that NAKs ask for were lost upstream, and none came later out of order: packets

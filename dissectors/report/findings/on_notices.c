@@ -26,7 +26,8 @@
         "rkey_not_confirmed", "link.number_unknown", "token_reused"
 
 /* Names of expert items, without their prefix "smcr.". Index: rank. An item in the row of a rank
- * reports the same trouble as a finding of this rank, or a consequence of that trouble. The row
+ * reports the same trouble as a finding of this rank, or a consequence of that trouble. A row ends
+ * with NULL, so it has one name less than elements. The row
  * SMCR_FINDING_RANKS has items whose counts are figures of the report: other rules make findings of
  * these figures. */
 static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {

@@ -82,10 +82,10 @@ vanishing(const smcr_finder_t *finder, const smcr_entry_way_t *way)
                               smcr_words_things(finder->scope, all, lost));
 }
 
-/* Returns the number of packets of the direction of the way that are captured with a wrong ICRC,
- * and are not known to be damaged between the two points: if the headers of a lost packet are
- * damaged, no value shows that it is the same packet. Returns "; 3 packets of this direction have a
- * wrong ICRC"; "": none is known. */
+/* Returns text about packets of the way's direction that are captured with a wrong ICRC, and are
+ * not known to be damaged between the two points: "; 3 packets of this direction have a wrong
+ * ICRC"; "": there are none. Each may be a packet that counts as lost: if the headers of a packet
+ * are damaged, no value shows that it is the same packet. */
 static const char *
 damaged_text(const smcr_finder_t *finder, const smcr_entry_way_t *way)
 {

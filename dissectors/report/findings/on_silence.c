@@ -44,7 +44,8 @@ length_of(const smcr_entry_flow_silence_t *silence)
 /* RoCE packets are never fragmented (DF), so a switch or router with a smaller MTU discards them.
  * It may send an ICMP error, or nothing. */
 
-/* Bytes of an IP packet that every path carries: the smallest MTU of IPv6. */
+/* Size of an IP packet, bytes, that each path of IPv6 carries (RFC 8200, 5), and each Ethernet path
+ * of IPv4, too. */
 #define EVERY_PATH_CARRIES 1280
 
 /* Returns text that advises to check the path MTU, if a request that is never acknowledged is
@@ -647,8 +648,9 @@ ended_connection(const smcr_finder_t *finder, const silent_host_t *host)
     return false;
 }
 
-/* Whether a TCP connection was reset before the first retransmission of the silence, and one of
- * the host's link group was reset: a reset of another host says nothing of this one. */
+/* Whether a TCP connection was reset before the first retransmission of the silence, and a
+ * connection of the host's link group was reset, at any time: resets of other hosts' connections
+ * alone say nothing of this host. */
 static bool
 was_reset_before(const smcr_finder_t *finder, const silent_host_t *host)
 {

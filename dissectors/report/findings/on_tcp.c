@@ -50,8 +50,9 @@ ends_of(const smcr_entry_tcp_t *flow, bool is_up)
 
 /* Returns how many retransmitted segments of the direction arrived twice, as D-SACKs report. A
  * receiver also sends a D-SACK for a duplicate made by the network, so these are subtracted. If the
- * capture has several points, a second point shows each segment once more; such duplicates are not
- * of the network. */
+ * capture has several points, the second point shows each segment once more; such duplicates are
+ * not of the network. With three or more points too many are subtracted: then fewer segments count
+ * as arrived twice than did. */
 static uint64_t
 came_twice(const tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 {

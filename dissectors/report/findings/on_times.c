@@ -278,8 +278,9 @@ find_worst_wait(const smcr_finder_t *finder, const wait_t *told, unsigned told_c
  * the time, it would need a buffer of size * (filling_s + full_time) / filling_s. A transfer that
  * no wait for space follows does not count: small requests do not show the rate. Linux rounds sizes
  * up to powers of two. Example: a writer that fills 64 KiB in 1 ms and waits 3 ms would need 256
- * KiB. If the size of all data of the direction is known, a buffer of this size suffices.
- */
+ * KiB. A `filling_s` below 1/64 of the wait counts as 1/64, so that a time near 0 gives no absurd
+ * size. If the size of all data of the direction is known, a buffer of this size suffices. The size
+ * of the present buffer must be known: 0 would never grow. */
 static uint64_t
 needed_buffer_size(const wait_t *wait)
 {

@@ -108,7 +108,7 @@ first_packet(const smcr_collect_conn_stats_t *counted)
 /* Returns the time of the last captured step of CLC that is not later than the connection's first
  * packet on RoCE, nanoseconds since 1970; 0: the connection has no packet on RoCE, or no step
  * before it; or times of TCP and RoCE cannot be compared. The setup took at least until this step
- * (connecting_until()). */
+ * (smcr_collect_conn_connecting_until()). */
 static uint64_t
 last_clc_step(const smcr_collect_conn_stats_t *counted)
 {

@@ -167,7 +167,8 @@ static const struct {
 };
 
 /* Adds a finding with the sentence `sentence`, and with the rank in `facts` or, if that is 0, the
- * rank of its kind. */
+ * rank of its kind. Also with another rank in `facts`, the finding explains the expert items that
+ * its kind explains: so the rank of the kind is set in `has_rank`, too. */
 static void
 add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
              const smcr_finder_facts_t *facts, const char *sentence)

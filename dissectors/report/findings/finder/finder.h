@@ -236,8 +236,7 @@ smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, cons
 
 /* Returns the name of an expert item's subject: its connection ("10.0.0.1:46464 → 10.0.0.2:8080"),
  * else its link or link group, else the hosts of its frame, else "the capture". `subject` may be
- * NULL.
- */
+ * NULL. */
 const char *smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject);
 
 /* Returns text about ICMP errors that quote packets between the hosts `one` and `other`: "; ICMP
@@ -266,9 +265,9 @@ const char *smcr_finder_frame_or(const smcr_finder_t *finder, smcr_when_t when,
                                  const char *filter);
 
 /* Returns the display filter "one || other". `one` is the joined filter of `count` connections,
- * `other` the filter of one more connection.
- * Returns `other` if `count` is 0. Returns NULL if the result would join more than
- * SMCR_FINDING_FILTERS_MOST filters, or if `one` is NULL because an earlier call returned NULL. */
+ * `other` the filter of one more connection. Returns `other` if `count` is 0. Returns NULL if the
+ * result would join more than SMCR_FINDING_FILTERS_MOST filters, or if `one` is NULL because an
+ * earlier call returned NULL. */
 const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other,
                                uint64_t count);
 
