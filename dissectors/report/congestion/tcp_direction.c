@@ -485,7 +485,7 @@ is_copy_by_timestamp(const smcr_congestion_tcp_recent_t *before,
 }
 
 /* Whether a segment that equals an earlier one was captured at another point at nearly the same
- * time: so it is a copy, whatever it carries. The clocks of two points may be apart. */
+ * time: so it is a duplicate, whatever it carries. The clocks of two points may be apart. */
 static bool
 is_copy_at_other_point(const smcr_congestion_tcp_recent_t *before,
                        const smcr_congestion_tcp_segment_t *segment)
@@ -548,7 +548,7 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
     return false;
 }
 
-/* ---- copies that another capture point has cut otherwise ----
+/* ---- duplicates that another capture point has cut otherwise ----
  *
  * A host hands large segments to its adapter, which cuts them; the adapter of the receiver puts
  * segments together. So two capture points show the same bytes in different segments. The pieces
@@ -616,8 +616,9 @@ may_be_part_of_newest(const smcr_congestion_tcp_newest_t *newest, segment_place_
     return has_ids ? id_excludes_retransmission(newest, place, segment) : has_timestamps;
 }
 
-/* Whether the segment is a copy of bytes that were captured in other segments. The peer has asked
- * for no retransmission since the newest segment, so the segment is no retransmission. */
+/* Whether the segment is a duplicate of bytes that were captured in other segments, before or after
+ * an adapter has cut them. The peer has asked for no retransmission since the newest segment, so
+ * the segment is no retransmission. */
 static bool
 is_cut_otherwise(const smcr_congestion_tcp_direction_t *direction,
                  const smcr_congestion_tcp_direction_t *reverse, segment_place_t place,

@@ -15,8 +15,8 @@
 /* ---- which entries the page has ---- */
 
 /* Maximum number of entries of each list on the page. A connection beyond this number has only a
- * row of figures (append_rows()), unless it has pictures. Lists that are not named here have no
- * limit. */
+ * row of figures (append_rows()), unless it has pictures. "connections" stays first: chooses()
+ * knows it by its index 0. Lists that are not named here have no limit. */
 static const struct {
     const char *list; /* name of the list in JSON */
     uint32_t most;    /* maximum number of entries */

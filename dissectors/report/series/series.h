@@ -171,7 +171,8 @@ void smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t nu
 void smcr_series_take_delays(smcr_series_t *series, const smcr_points_t *points);
 
 /* Returns the pictures of the connection; NULL: it has none. Before, adds to the pictures the
- * acknowledgements that have come since the connection's last packet. */
+ * acknowledgements that have come since the connection's last packet, and ends the line `edge` of a
+ * direction of whose reader no packet is known. */
 smcr_series_conn_t *smcr_series_conn(smcr_series_t *series, const smcr_conn_t *conn);
 
 /* Adds a piece of time to the lanes of a direction. `direction` is an smcr_series_direction_t.

@@ -89,7 +89,7 @@ setup_of(const smcr_entry_connection_t *conn)
     X(BYTES, "Bytes ←", NULL, 12, conn->server_to_client.bytes)                                    \
     X(TEXT, "Close", NULL, 7, smcr_figure_close_words[conn->close])
 
-/* Makes a row for each connection. Both ranks are 0: the page has the table of directions
+/* Makes a row for each connection. Both ranks are 0: the page of text has the table of directions
  * instead. */
 static void
 fill_connections(const smcr_table_row_sink_t *taker)
@@ -309,7 +309,7 @@ SMCR_TABLE_NOTED(directions, "SMC-R Directions",
     X(COUNT, "Count", NULL, 0, fallback->count)                                                    \
     X(TEXT, "Reason", NULL, 0, fallback->reason)
 
-/* Makes a row for each reason of a fallback. Both ranks are 0: the page does not have this
+/* Makes a row for each reason of a fallback. Both ranks are 0: the page of text does not have this
  * table. */
 static void
 fill_fallbacks(const smcr_table_row_sink_t *taker)

@@ -262,8 +262,8 @@ streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
     X(COUNT, "#Conns", NULL, 0, rmb->streams.length)                                               \
     X(TEXT, "Streams", NULL, 0, streams_of(taker->texts, rmb))
 
-/* Makes a row for each RMB, in the order of link groups. Both ranks are 0: the page does not have
- * this table. */
+/* Makes a row for each RMB, in the order of link groups. Both ranks are 0: the page of text does
+ * not have this table. */
 static void
 fill_rmbs(const smcr_table_row_sink_t *taker)
 {

@@ -3,7 +3,8 @@
  * report/write/.
  *
  * A column has the name that smc-tools give to the same figure, if they have it; docs/statistics.md
- * explains each column.
+ * explains each column. "The page" is the page of text, and not the one of HTML, which has the
+ * columns of Wireshark's tables.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

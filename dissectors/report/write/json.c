@@ -813,7 +813,8 @@ write_text_array(writer_t *writer, const char *const *texts, unsigned count)
     json_dumper_end_array(&writer->dumper);
 }
 
-/* `texts` comes last, after all rows have added theirs. */
+/* `texts` comes last, after all rows have added theirs. The writer has no memory pool (`scope`), so
+ * no path may name counts of opcodes or values, or a sum. */
 void
 smcr_json_append_table(GString *text, const smcr_json_table_t *table)
 {
