@@ -157,6 +157,31 @@ test_unread_deletion(void)
     }
 }
 
+/* A reader has moved from the first link to another one. On the first link, one of its packets came
+ * too late, before a retransmission of the writer on the other link. So the writer may have sent
+ * this data first without what the reader's packet says: the time since then counts. */
+static void
+test_moved_reader(void)
+{
+    scene_t scene;
+
+    begin(&scene);
+    smcr_record_t record = {.link = smcr_link_new(scene.capture.state, scene.conn->lgr),
+                            .conn = scene.conn,
+                            .sender = CLIENT,
+                            .order = SMCR_FLOW_IS_NEXT};
+    scene.conn->side[SERVER].link = record.link;
+    scene.conn->side[SERVER].moved_frame = 1;
+    record.first_frame = scene.capture.arrival.when.frame;
+    for (const char *letter = ".x.al."; *letter; letter++)
+        play_letter(&scene, *letter);
+    uint32_t frame = scene.capture.arrival.when.frame + 1;
+    g_assert_true(smcr_evidence_hears_reader(&record, frame));
+    record.order = SMCR_FLOW_IS_RETRANSMISSION;
+    g_assert_false(smcr_evidence_hears_reader(&record, frame));
+    capture_close(&scene.capture);
+}
+
 /* A breach is said where nothing is doubtful, with what has to bear it out. */
 static void
 test_breach(void)
@@ -248,6 +273,7 @@ main(int argc, char **argv)
     }
     g_test_add_func("/evidence/others", test_other_doubts);
     g_test_add_func("/evidence/unread deletion", test_unread_deletion);
+    g_test_add_func("/evidence/moved reader", test_moved_reader);
     g_test_add_func("/evidence/breach", test_breach);
     g_test_add_func("/evidence/many links", test_many_links);
     g_test_add_func("/evidence/many connections", test_many_connections);

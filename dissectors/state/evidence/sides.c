@@ -372,7 +372,7 @@ knows_reader_elsewhere(const smcr_record_t *record, int writer, uint32_t since, 
     bool is_elsewhere = reader->link && reader->link != record->link;
     bool may_use_any_link = reader->moved_frame != 0;
 
-    if (may_use_any_link && smcr_evidence_links_missed(record->link->lgr, writer, frame, frame))
+    if (may_use_any_link && smcr_evidence_links_missed(record->link->lgr, writer, since, frame))
         return false;
     return !is_elsewhere || knows_received(&reader->link->qp[writer], since, frame);
 }
