@@ -264,6 +264,33 @@ dead_peer_of_link(scene_t *scene)
     link_of_dead_peer(scene)->state = SMCR_FIGURE_STATUS_LOST;
 }
 
+/* TCP connections of two link groups were reset. `frame`: the reset of a connection of the dead
+ * peer's group. */
+static void
+resets_and_dead_peer(scene_t *scene, uint32_t frame, uint32_t other_frame)
+{
+    const smcr_figure_occurrence_t resets[] = {
+        {.frame = frame, .group = 0}, {.frame = other_frame, .group = 9}};
+
+    dead_peer_of_link(scene);
+    notice(scene, "tcp.flags.reset == 1", 0, MIN(frame, other_frame));
+    smcr_figure_notice_t *last = &scene->notices[scene->notice_count - 1];
+    last->count = last->occurrence_count = G_N_ELEMENTS(resets);
+    last->occurrences = wmem_memdup(scene->scope, resets, sizeof resets);
+}
+
+static void
+reset_then_dead_peer(scene_t *scene)
+{
+    resets_and_dead_peer(scene, 3, 70);
+}
+
+static void
+dead_peer_then_reset(scene_t *scene)
+{
+    resets_and_dead_peer(scene, 70, 3);
+}
+
 /* A message that is missing may have ended the link: then the host need not answer. */
 static void
 peer_may_have_ended(scene_t *scene)
@@ -889,6 +916,10 @@ static const scene_case_t cases[] = {
     {.name = "peer that is silent when the capture ends", .play = peer_silent_for_a_moment,
      .found = "warn no_answer 1, warn reset 1"},
     {.name = "dead peer of a link", .play = dead_peer_of_link,
+     .found = "warn dead_peer 1, warn reset 1"},
+    {.name = "reset, then a dead peer", .play = reset_then_dead_peer,
+     .found = "warn reset 1, warn dead_peer 1"},
+    {.name = "dead peer between a reset of another host and its own", .play = dead_peer_then_reset,
      .found = "warn dead_peer 1, warn reset 1"},
     {.name = "peer that may have ended the link", .play = peer_may_have_ended,
      .found = "warn reset 1, note no_answer 1"},

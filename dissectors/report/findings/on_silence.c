@@ -648,20 +648,21 @@ ended_connection(const smcr_finder_t *finder, const silent_host_t *host)
     return false;
 }
 
-/* Whether a TCP connection was reset before the first retransmission of the silence, and a
- * connection of the host's link group was reset, at any time: resets of other hosts' connections
- * alone say nothing of this host. */
+/* Whether a TCP connection of the host's link group was reset before the first retransmission of
+ * the silence. A reset of another host's connection says nothing of this host, nor does one that
+ * comes later: a host resets connections because its peer is silent. */
 static bool
 was_reset_before(const smcr_finder_t *finder, const silent_host_t *host)
 {
     const smcr_entry_link_group_t *group = smcr_finding_flow_owner(finder, host->flow).group;
-    uint32_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first.frame;
+    const smcr_figure_notice_t resets = smcr_finder_notice(finder, "tcp.flags.reset == 1");
 
-    if (!reset || reset >= host->silence->first_repeated_frame.frame)
-        return false;
-    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
-        if (group && conn->link_group == group->index && conn->close == SMCR_FIGURE_CLOSE_RESET)
+    for (uint32_t i = 0; group && i < resets.occurrence_count; i++) {
+        const smcr_figure_occurrence_t *reset = &resets.occurrences[i];
+        if (reset->group == group->index &&
+            reset->frame < host->silence->first_repeated_frame.frame)
             return true;
+    }
     return false;
 }
 
