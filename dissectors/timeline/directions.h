@@ -100,6 +100,7 @@ typedef struct {
                                  later message can show that nothing is missing */
     bool is_proven; /* the missing packet belongs to this connection: see
                        smcr_timeline_take_old_packet() */
+    uint32_t consumed; /* `consumed_seen` of the writer before the gap; set with `since` */
 } smcr_timeline_gap_t;
 
 /* The timeline of one direction. "The writer" sends data in this direction, and "the reader", its
@@ -111,6 +112,8 @@ typedef struct {
     struct smcr_timeline_sent **end;   /* pointer at the end of the list `oldest`, to which the next
                                           packet is added; only used if `oldest` is not NULL */
     unsigned in_flight;                /* number of packets in the list `oldest` */
+    uint32_t consumed_seen; /* position up to which the reader had reported data as read when the
+                               writer's last captured packet came; the low 32 bits */
     smcr_timeline_wait_t wait;         /* current wait of the writer for space */
     smcr_interval_t last_wait;         /* last wait of the writer for space that has ended; end
                                           frame 0: none */

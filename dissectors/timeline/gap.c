@@ -61,8 +61,10 @@ take_gap(const smcr_timeline_step_t *step, int side)
 
     writer->missing_since = find_missing(step, side);
     writer->gap.is_last = !writer->gap.since.frame && is_last_gap(step, side);
-    if (!writer->gap.since.frame)
+    if (!writer->gap.since.frame) {
         writer->gap.since = writer->missing_since;
+        writer->gap.consumed = writer->consumed_seen;
+    }
     writer->gap.until.frame = 0;
     writer->gap_noticed = step->packet->when;
     writer->wait.may_have_ended = writer->wait.freed.frame != 0;
@@ -110,13 +112,25 @@ has_writes(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
     return !writer->has_hole && view->announced <= writer->written;
 }
 
+/* Whether the writer's data have filled at most half of the buffer at any time since the gap began:
+ * such a writer does not wait for space. What the reader has read since then does not count.
+ * `view`: what the message after the gap means, with `has_announced`. */
+static bool
+filled_half_at_most(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
+{
+    uint32_t unread = (uint32_t)view->announced - writer->gap.consumed;
+
+    return !writer->unread.is_doubtful && unread <= view->size / 2;
+}
+
 /* Whether only CDC messages of the writer `side` can be missing in its gap, and no missing message
  * can have begun or ended a wait for space. `view`: what the message of `step` means; NULL: not
  * known.
  *
  * The message announces all data so far. No WRITE is missing if the captured WRITEs have all bytes
- * before this position. A writer whose data fill at most half of the buffer does not wait. If the
- * peer does not wait for space, a missing message cannot have ended a wait of the peer. */
+ * before this position. If the writer had much space all the time, it has not waited
+ * (filled_half_at_most()). If the peer does not wait for space, a missing message cannot have ended
+ * a wait of the peer. */
 static bool
 misses_only_messages(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -127,8 +141,7 @@ misses_only_messages(const smcr_timeline_step_t *step, int side, const smcr_reco
     if (!has_positions || has_waited(writer, writer->gap.since) ||
         has_waited(peer, writer->gap.since))
         return false;
-    return has_writes(writer, view) && !writer->unread.is_doubtful &&
-           view->announced <= writer->unread.consumed + view->size / 2;
+    return has_writes(writer, view) && filled_half_at_most(writer, view);
 }
 
 /* The event after which it is known what both writers do, if only CDC messages of `side` are

@@ -457,6 +457,7 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
 {
     const smcr_record_t *record = packet->record;
     smcr_timeline_step_t step = {timeline, scope, packet, sink};
+    smcr_timeline_writer_t *sender = &timeline->writer[record->sender];
 
     if (!timeline->begun.frame)
         begin_timeline(&step);
@@ -469,7 +470,8 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
         smcr_timeline_take_old_packet(&step);
     else if (!is_known_to_receiver(record))
         take_contents(&step);
-    timeline->writer[record->sender].last_seen = packet->when;
+    sender->last_seen = packet->when;
+    sender->consumed_seen = (uint32_t)sender->unread.consumed;
     timeline->writer[!record->sender].retransmitted_unheard.end.frame = 0;
     if (packet->when.time > timeline->latest.time)
         timeline->latest = packet->when;

@@ -176,6 +176,7 @@ typedef struct smcr_record_cdc_rare {
     smcr_when_t continues; /* frame and time of the first packet after the wait with which the
                               writer sends data, or reports that it is not blocked; frame 0: none so
                               far, or its first transmission is not known */
+    uint32_t begins_in; /* frame of the CDC message with which the wait begins */
     /* points to the acknowledgement of the CDC message that frees space; NULL: no message has freed
      * space yet */
     const smcr_ack_t *const *space_freed;

@@ -67,6 +67,15 @@ smcr_ring_offset(const smcr_ring_t *ring, uint64_t position)
 typedef struct smcr_place smcr_place_t;
 typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 
+/* A CDC message of the reader that frees space. */
+typedef struct {
+    uint32_t frame; /* frame of the message; 0: none */
+    const smcr_ack_t *const *acked; /* points to its acknowledgement, as `space_freed` of
+                                       smcr_record_cdc_rare_t */
+} smcr_stream_update_t;
+
+#define SMCR_STREAM_UPDATES 4 /* number of these messages that are kept: the last ones */
+
 /* Rarely set members of a stream, allocated on demand: the waits of its writer and reader
  * (flow/writes/window.c). */
 typedef struct {
@@ -83,6 +92,9 @@ typedef struct {
                                  began. [1]: likewise in the flow from the reader; but if no message
                                  has freed space since the wait before the last one
                                  (`previous_wait`), point at which that earlier wait began */
+    smcr_stream_update_t updates[SMCR_STREAM_UPDATES]; /* the last messages of the reader that have
+                                 freed space since this struct exists; the first one is the
+                                 latest */
     uint64_t urgent;          /* position of the first byte after the last urgent data; 0: none */
     uint64_t urgent_uncertain; /* position up to which data may be urgent, since the CDC message
                                   with the urgent flag may be missing; 0: no such data */

@@ -88,6 +88,25 @@ wait_begin(const smcr_arrival_t *arrival)
     return smcr_evidence_sent(arrival);
 }
 
+/* Finds the message of the reader that frees space first after the CDC message that begins the
+ * wait, if the reader's message was taken in before. This is so if packets are missing before the
+ * writer's message: then it is taken in only when it is acknowledged. The start of the wait is set
+ * to not known (frame 0) if an earlier message of the reader, which is not kept, may have freed
+ * space. */
+static void
+find_freed_space(const smcr_arrival_t *arrival, smcr_stream_stalls_t *now)
+{
+    unsigned later = 0;
+
+    while (later < SMCR_STREAM_UPDATES && now->updates[later].frame > arrival->when.frame)
+        later++;
+    if (!later)
+        return; /* so for nearly all waits */
+    now->wait->space_freed = now->updates[later - 1].acked;
+    if (later == SMCR_STREAM_UPDATES || !now->updates[later].frame)
+        now->wait->waits_since.frame = 0;
+}
+
 /* Notes that the writer waits for free space from this CDC message on. Nothing changes if the
  * writer waits already. */
 static void
@@ -99,11 +118,13 @@ begin_wait(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     if (before && !is_over(before, arrival->when.frame))
         return;
     now->wait = smcr_record_cdc_make_rare(arrival->state, arrival->record->cdc_analysis);
+    now->wait->begins_in = arrival->when.frame;
     now->wait->waits_since = wait_begin(arrival);
     now->wait->previous_wait = before && !before->space_freed ? before : NULL;
     now->wait_at[0] = smcr_point_at(arrival->qp, arrival->psn);
     if (!now->wait->previous_wait)
         now->wait_at[1] = smcr_point_now(smcr_qp_peer(arrival->qp));
+    find_freed_space(arrival, now);
 }
 
 /* Whether the writer has written more bytes than the element can hold, as far as the reader has
@@ -136,19 +157,35 @@ go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         now->wait->waits_since.frame = 0;
 }
 
+/* Keeps this CDC message of the reader, which frees space, for find_freed_space(). */
+static void
+keep_update(const smcr_arrival_t *arrival, smcr_stream_stalls_t *now)
+{
+    memmove(&now->updates[1], &now->updates[0], sizeof now->updates - sizeof now->updates[0]);
+    now->updates[0] = (smcr_stream_update_t){arrival->when.frame,
+                                             &arrival->record->cdc_analysis->acked};
+}
+
 /* Notes that this CDC message of the reader is the first one that frees space since the writer's
- * wait began. A message that is older than its place in the capture may be from before the wait. If
- * packets of the reader may be missing since the wait began, an earlier message may have freed
- * space: the start of the wait is set to not known (frame 0). */
+ * wait began. A message that is older than its place in the capture may be from before the wait. A
+ * message that was captured before the wait began does not end it: if packets are missing before
+ * the message, it is taken in only when it is acknowledged. If packets of the reader may be missing
+ * since the wait began, an earlier message may have freed space: the start of the wait is set to
+ * not known (frame 0). */
 static void
 free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     smcr_stream_stalls_t *now = stream->stalls;
 
-    if (!now || !now->wait || now->wait->space_freed || smcr_record_is_old(arrival->record))
+    if (!now || smcr_record_is_old(arrival->record))
+        return;
+    keep_update(arrival, now);
+    if (!now->wait || now->wait->space_freed)
         return;
     uint64_t absent = smcr_evidence_absent(&now->wait_at[1], arrival->qp, arrival->psn);
     for (smcr_record_cdc_rare_t *wait = now->wait; wait; wait = wait->previous_wait) {
+        if (wait->space_freed || wait->begins_in > arrival->when.frame)
+            continue;
         wait->space_freed = &arrival->record->cdc_analysis->acked;
         if (absent)
             wait->waits_since.frame = 0;
