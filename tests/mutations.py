@@ -1286,8 +1286,8 @@ EVERY = [
             "silence-before-its-cause",
             "dissectors/report/findings/on_silence.c",
             "facts/test_findings.py::test_silence_after_a_reset_comes_second",
-            "!reset || reset >= host->silence->first_repeated_frame.frame",
-            "!reset || reset <= host->silence->first_repeated_frame.frame",
+            "reset->frame < host->silence->first_repeated_frame.frame",
+            "reset->frame > host->silence->first_repeated_frame.frame",
         ),
         (
             TABLES,
