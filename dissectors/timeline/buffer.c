@@ -128,10 +128,24 @@ smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t e
     doubt_wait_without_ack(step, side, end);
     step->timeline->writer[side].last_wait = (smcr_interval_t){wait->begun, end};
     if (wait->may_have_ended)
-        smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, wait->freed, end);
+        smcr_timeline_add(step, side, SMCR_INTERVAL_FREED,
+                          wait->has_space ? wait->begun : wait->freed, end);
+    step->timeline->writer[side].last_wait_has_space = wait->has_space;
     *wait = (smcr_timeline_wait_t){0};
     step->timeline->writer[side].unread.knows_wait = false;
     look_at_unread(step, side, end);
+}
+
+/* Whether the message with which the wait begins has not filled the buffer, as far as is known:
+ * Linux also reports a writer as blocked that has space for a part of its data. Such a writer may
+ * continue at any time. `view`: what the message means. */
+static bool
+has_space(const smcr_timeline_unread_t *unread, const smcr_record_cdc_t *view)
+{
+    bool is_full = view->size && view->has_announced &&
+                   view->announced >= unread->consumed + view->size;
+
+    return !is_full;
 }
 
 /* A drain that has begun goes on: a new wait does not begin it anew. */
@@ -151,6 +165,7 @@ smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side)
         .begun = step->packet->when,
         .link = step->packet->record->link,
         .filled = &view->acked,
+        .has_space = has_space(&writer->unread, view),
         .consumed = writer->unread.is_doubtful ? UINT64_MAX : writer->unread.consumed};
     if (!writer->draining && view->size) {
         writer->draining = &view->acked;

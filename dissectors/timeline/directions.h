@@ -64,8 +64,10 @@ typedef struct {
                                           come */
     smcr_when_t freed;                  /* the reader's first update since the wait began, which
                                            frees space; frame 0: none */
-    bool may_have_ended;                /* a gap of the writer was noticed after `freed`: with a
-                                           missing packet the writer may have continued */
+    bool has_space;                     /* the buffer is not full when the wait begins */
+    bool may_have_ended;                /* a gap of the writer was noticed after `freed`, or in a
+                                           wait with `has_space`: with a missing packet the writer
+                                           may have continued */
     uint64_t consumed; /* position up to which the reader had reported data as read at the start of
                           the wait; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
@@ -117,6 +119,7 @@ typedef struct {
     smcr_timeline_wait_t wait;         /* current wait of the writer for space */
     smcr_interval_t last_wait;         /* last wait of the writer for space that has ended; end
                                           frame 0: none */
+    bool last_wait_has_space; /* `has_space` of this wait (smcr_timeline_wait_t) */
     bool reports_blocked; /* the writer's last CDC message is known to have the flag "writer
                              blocked" */
     /* first packet since which data of the writer exceeds the known space in the buffer, or, if

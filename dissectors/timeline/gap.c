@@ -51,6 +51,21 @@ find_missing(const smcr_timeline_step_t *step, int side)
     return begin.frame < seen.frame || begin.time < seen.time ? seen : begin;
 }
 
+/* Takes in that a missing packet of `side` may have ended its wait for space: one that goes on, or
+ * one that the packet of `step` has ended. If the wait began without space, it cannot have ended
+ * before the reader's update. */
+static void
+doubt_wait(const smcr_timeline_step_t *step, int side)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    const smcr_interval_t *last = &writer->last_wait;
+    bool has_just_ended = last->end.frame == step->packet->when.frame;
+
+    writer->wait.may_have_ended = writer->wait.freed.frame || writer->wait.has_space;
+    if (has_just_ended && writer->last_wait_has_space)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, last->begin, last->end);
+}
+
 /* Notes that packets of `side` are missing before the packet of `step`. They may belong to this
  * connection, or to another one on the same link: the next CDC message of `side` decides
  * (smcr_timeline_settle_gap()). */
@@ -67,7 +82,7 @@ take_gap(const smcr_timeline_step_t *step, int side)
     }
     writer->gap.until.frame = 0;
     writer->gap_noticed = step->packet->when;
-    writer->wait.may_have_ended = writer->wait.freed.frame != 0;
+    doubt_wait(step, side);
     smcr_timeline_begin_missing_acks(step, side, writer->missing_since);
 }
 

@@ -584,19 +584,29 @@ take_in_read_time(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool is_
     }
 }
 
+/* Whether the message of the reader, with the analysis `view`, gives the writer space that the
+ * writer had not known of. It does not if the element is still full: the writer had filled the
+ * space before, so a missing message had reported the same bytes as read. */
+static bool
+gives_space(const smcr_record_cdc_t *view, const smcr_stream_t *stream)
+{
+    bool is_full = smcr_ring_room(&stream->ring) && smcr_stream_free(stream) == 0;
+
+    return view && view->read_bytes && !is_full;
+}
+
 /* The order matters: space is freed after the time of reading has been noted, and before a wait for
  * space is reported as over. */
 void
 smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                      const smcr_window_reading_t *reading)
 {
-    const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
     bool frees_first = reading->free_before == 0 && smcr_stream_free(stream) > 0;
 
     take_in_read_time(arrival, stream, reading->writer_is_complete);
     if (reading->is_mere_update)
         report_small_update(arrival, stream, reading);
-    if (view && view->read_bytes)
+    if (gives_space(arrival->record->cdc_analysis, stream))
         free_space(arrival, stream);
     if (frees_first && stalls_of(stream).is_full)
         take_in_opened(arrival, stream);
