@@ -204,31 +204,41 @@ has_new_cursors(const smcr_timeline_step_t *step)
     return is_next && cdc && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !cdc->is_immediate;
 }
 
-/* Whether the message of `step` announces the writer's last WRITE, on the same link. In a capture
- * that is out of order, the time between the two proves nothing. `view`: what the message means. */
+/* Whether the message of `step` comes late after the writer's last WRITE, on the same link. In a
+ * capture that is out of order, the time between the two proves nothing. */
 static bool
-announces_last_write(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer,
-                     const smcr_record_cdc_t *view)
+is_late_message(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer)
 {
     const smcr_link_t *link = step->packet->record->link;
+    smcr_interval_t late = {writer->last_write, step->packet->when};
 
-    if (!writer->last_write.frame || writer->last_write_link != link || writer->gap.since.frame)
+    if (!writer->last_write.frame || writer->last_write_link != link)
         return false;
     if (link && link->lgr->state->is_out_of_order)
         return false;
-    return view->announced_bytes && view->writes && has_new_cursors(step);
+    return smcr_interval_length(late) >= LATE_MESSAGE &&
+           step->packet->record->order == SMCR_FLOW_IS_NEXT;
 }
 
 /* Adds the time between the writer's last WRITE and the message of `step` that announces its data,
- * if the message is late: the data are under way, since no program can read them before. `view`:
- * what the message means. */
+ * if the message is late: the data are under way, since no program can read them before. If it is
+ * not known which WRITEs the message announces, or the message comes after a sequence gap, a
+ * missing message may have announced these data before. `view`: what the message means. */
 static void
 take_late_message(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     smcr_interval_t late = {writer->last_write, step->packet->when};
 
-    if (smcr_interval_length(late) < LATE_MESSAGE || !announces_last_write(step, writer, view))
+    if (!is_late_message(step, writer))
+        return;
+    bool knows_writes = view->has_announced_bytes && (view->writes || !view->announced_bytes);
+    if (!knows_writes || !has_new_cursors(step)) {
+        smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, late.begin, late.end);
+        smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, late.begin, late.end);
+        return;
+    }
+    if (!view->writes)
         return;
     smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER, late.begin, late.end);
     if (smcr_interval_length(late) > smcr_interval_length(writer->latest_message))
