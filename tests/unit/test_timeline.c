@@ -40,6 +40,7 @@ typedef struct {
                         not wait */
     uint32_t missing; /* packets of its sender are missing before it */
     uint64_t lost_from, lost_until; /* with `missing`: when these packets were sent; 0: not known */
+    bool is_vague;    /* ANNOUNCE: a missing message may have announced the data before */
     bool others_miss; /* with `missing`: they are another connection's */
     bool peer_misses; /* packets of its peer are missing, which shows before it */
     bool is_moved;    /* it goes over another link */
@@ -147,6 +148,12 @@ static const struct {
                {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
      .end = 1010,
      .shares = {.path = 19, .reader = 890, .transfer = 1}},
+    {.name = "a late message, and a missing message may have announced the last WRITE",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 20100, .acked = 20200,
+                .is_vague = true}},
+     .end = 20200,
+     .shares = {.transfer = 50, .unknown = 20050}},
     {.name = "an acknowledgement after the last packet ends the wait, and the time of unread data",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
@@ -620,7 +627,7 @@ set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smc
     view->acked = acked;
     view->size = SIZE;
     view->has_announced = view->has_consumed = true;
-    view->has_announced_bytes = !step->missing || step->others_miss;
+    view->has_announced_bytes = (!step->missing || step->others_miss) && !step->is_vague;
     if (step->event == READ) {
         view->consumed = stage->announced[!side] - step->bytes;
     } else if (step->event == ANNOUNCE) {
