@@ -127,6 +127,8 @@ smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t e
     smcr_timeline_add(step, side, SMCR_INTERVAL_FULL, wait->begun, end);
     doubt_wait_without_ack(step, side, end);
     step->timeline->writer[side].last_wait = (smcr_interval_t){wait->begun, end};
+    if (wait->doubtful_since.frame)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_PEER_NOT_CAPTURED, wait->doubtful_since, end);
     if (wait->may_have_ended)
         smcr_timeline_add(step, side, SMCR_INTERVAL_FREED,
                           wait->has_space ? wait->begun : wait->freed, end);

@@ -68,6 +68,8 @@ typedef struct {
     bool may_have_ended;                /* a gap of the writer was noticed after `freed`, or in a
                                            wait with `has_space`: with a missing packet the writer
                                            may have continued */
+    smcr_when_t doubtful_since; /* event since which a missing packet of the reader may have freed
+                                   space, and so have ended the wait; frame 0: none is missing */
     uint64_t consumed; /* position up to which the reader had reported data as read at the start of
                           the wait; UINT64_MAX: not known */
 } smcr_timeline_wait_t;

@@ -128,6 +128,9 @@ add_open_buffer(const smcr_timeline_step_t *step, int side, smcr_when_t certain,
 
     if (writer->wait.wait)
         smcr_timeline_add(step, side, SMCR_INTERVAL_FULL, writer->wait.begun, certain);
+    if (writer->wait.doubtful_since.frame)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_PEER_NOT_CAPTURED, writer->wait.doubtful_since,
+                          certain);
     if (writer->wait.freed.frame)
         smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, writer->wait.freed, certain);
     if (writer->unread.since.frame)

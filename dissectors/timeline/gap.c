@@ -209,6 +209,25 @@ note_missing_write(smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view
     writer->request_acked = NULL;
 }
 
+/* Takes in that a missing packet of the reader `side` may have freed space, if the peer of `side`
+ * waits for space, or its wait has ended after the gap began: then the wait may have ended before.
+ * If the message after the gap reports no more data as read than the messages before the gap, no
+ * missing packet has freed space. `view`: what the message means; NULL: not known. */
+static void
+doubt_peer_wait(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    smcr_timeline_writer_t *waiter = &step->timeline->writer[!side];
+    smcr_when_t since = step->timeline->writer[side].gap.since;
+
+    if (view && view->has_consumed && view->consumed <= waiter->unread.consumed)
+        return;
+    if (waiter->wait.wait && !waiter->wait.doubtful_since.frame)
+        waiter->wait.doubtful_since = since;
+    else if (!waiter->wait.wait && waiter->last_wait.end.frame > since.frame)
+        smcr_timeline_add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since,
+                          waiter->last_wait.end);
+}
+
 /* The gap is closed before smcr_timeline_confirm_answer() is called, which confirms no answer while
  * a gap is open. */
 void
@@ -224,6 +243,7 @@ smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_
             add_missing_messages(step, side);
         else
             add_missing_data(step, side);
+        doubt_peer_wait(step, side, view);
         note_missing_write(writer, view);
         writer->gap_counts = writer->gap_noticed.frame;
         smcr_timeline_drop_answers(step->timeline, side);

@@ -216,29 +216,35 @@ is_late_message(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *
         return false;
     if (link && link->lgr->state->is_out_of_order)
         return false;
-    return smcr_interval_length(late) >= LATE_MESSAGE &&
-           step->packet->record->order == SMCR_FLOW_IS_NEXT;
+    return smcr_interval_length(late) >= LATE_MESSAGE;
+}
+
+/* Whether the message of `step` announces the writer's last WRITE. It does if it is the first
+ * captured message since the WRITE and no packet is missing in between, whatever is missing before
+ * the WRITE. `view`: what the message means. */
+static bool
+announces_last_write(const smcr_timeline_step_t *step, const smcr_timeline_writer_t *writer,
+                     const smcr_record_cdc_t *view)
+{
+    bool misses_later = writer->gap_noticed.frame > writer->last_write.frame;
+    bool is_first = writer->unannounced && !misses_later;
+    bool reaches_end = view->has_announced && view->announced >= writer->write_end;
+
+    if (!has_new_cursors(step))
+        return false;
+    return (is_first && reaches_end) || (view->announced_bytes && view->writes);
 }
 
 /* Adds the time between the writer's last WRITE and the message of `step` that announces its data,
- * if the message is late: the data are under way, since no program can read them before. If it is
- * not known which WRITEs the message announces, or the message comes after a sequence gap, a
- * missing message may have announced these data before. `view`: what the message means. */
+ * if the message is late: the data are under way, since no program can read them before. `view`:
+ * what the message means. Called before take_message_order(), which clears `unannounced`. */
 static void
 take_late_message(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     smcr_interval_t late = {writer->last_write, step->packet->when};
 
-    if (!is_late_message(step, writer))
-        return;
-    bool knows_writes = view->has_announced_bytes && (view->writes || !view->announced_bytes);
-    if (!knows_writes || !has_new_cursors(step)) {
-        smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, late.begin, late.end);
-        smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, late.begin, late.end);
-        return;
-    }
-    if (!view->writes)
+    if (!is_late_message(step, writer) || !announces_last_write(step, writer, view))
         return;
     smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER, late.begin, late.end);
     if (smcr_interval_length(late) > smcr_interval_length(writer->latest_message))
@@ -255,7 +261,6 @@ take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record
 
     if (announces_unseen && writer->last_seen.frame)
         add_unseen_write(step, side);
-    take_late_message(step, side, view);
     /* the message announces data, or may announce data, so it may end a request */
     if (view->announced_bytes || !view->has_announced_bytes)
         writer->request_acked = is_blocked(step) ? NULL : &view->acked;
@@ -348,8 +353,10 @@ take_cdc(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
     bool announces_unseen = !has_all && may_announce_unseen(view, validates);
 
     sent.is_data = false;
-    if (view)
+    if (view) {
         add_view(writer, &sent, view);
+        take_late_message(step, side, view);
+    }
     take_message_order(step, &sent, view || (validates && !sent.is_after_gap));
     compare_cursors(step, side);
     smcr_timeline_send(step, sent);
