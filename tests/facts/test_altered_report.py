@@ -716,3 +716,15 @@ def test_a_decline_may_answer_a_message_that_comes_later(tshark, scratch, is_mis
     found = {frame.number: frame for frame in frames_of(name)[:13]}
     order = [*range(1, 8), 10, 13, 12] + ([] if is_missing else [8])
     assert responses(tshark, write(scratch, name, [found[each] for each in order])) == {4: 6}
+
+
+def test_the_first_captured_message_may_not_be_the_first_one(tshark, scratch):
+    """The Accept (frame 97) and the first three messages of the client are missing. Its next
+    producer cursor is more than a round above 0, which breaks no rule."""
+    scratch.chmod(0o777)
+    path, missing = scratch / "first.pcap", "{97, 105..108, 111..137}"
+    tshark.show(
+        "window-analysis", "-Y", f"not frame.number in {missing}", "-F", "pcap", "-w", path
+    )
+    assert tshark.frames(path, "smcr.cdc.prod_wrap == 1")
+    assert tshark.frames(path, "smcr.cdc.wrap") == []

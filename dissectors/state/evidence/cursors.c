@@ -34,8 +34,9 @@ follows_directly(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
     const smcr_qp_t *qp = arrival->qp;
     const smcr_conn_side_t *sender = &conn->side[!qp->side];
     bool is_first = !sender->last_cdc_frame;
+    bool has_clc = sender->announced_at.qp && conn->side[qp->side].announced_at.qp;
 
-    if (is_first && !sender->announced_at.qp)
+    if (is_first && !has_clc)
         return false;
     if (last->qp == qp)
         return smcr_evidence_absent(last, qp, arrival->psn) == 0;

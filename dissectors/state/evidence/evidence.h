@@ -453,8 +453,9 @@ typedef struct {
 } smcr_evidence_cursors_t;
 
 /* Whether no packet is missing between the sender's last CDC message and the arriving one. For the
- * first CDC message of the sender: after CLC has announced its element. false also if the sender
- * has moved to another link after its last message: then it may send earlier messages once more. */
+ * first CDC message of the sender: since the connection began; false if the Accept or the Confirm
+ * is not captured, since then it is not known where it began. false also if the sender has moved to
+ * another link after its last message: then it may send earlier messages once more. */
 bool smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* What is known about the cursors of the arriving CDC message `cdc` of the connection. Must be
