@@ -728,3 +728,14 @@ def test_the_first_captured_message_may_not_be_the_first_one(tshark, scratch):
     )
     assert tshark.frames(path, "smcr.cdc.prod_wrap == 1")
     assert tshark.frames(path, "smcr.cdc.wrap") == []
+
+
+def test_no_message_is_late_in_a_capture_out_of_order(tshark, scratch):
+    """Each frame from the second one on changes places with its neighbour, and the times stay. So a
+    WRITE has the time of a frame 509 ms before its CDC message."""
+    name = "7.2-v2-g5-device-removed"
+    frames = frames_of(name)
+    moved = alterations.swapped(frames, first=1, share=1, seed=0)
+    found = report(tshark, write(scratch, name, alterations.in_time(frames, moved)))
+    kinds = {finding["kind"] for finding in found["findings"]}
+    assert "reordered" in kinds and "late_message" not in kinds

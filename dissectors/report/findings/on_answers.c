@@ -444,9 +444,21 @@ add_late_data(late_data_t *late, const smcr_entry_connection_t *conn, bool to_se
         *late = (late_data_t){conn, wait, to_server, late->count};
 }
 
+/* Whether packets of any flow are captured out of order: then a WRITE may have been sent long after
+ * the packets that are captured after it. */
+static bool
+has_reordered_packets(const smcr_entry_report_t *report)
+{
+    SMCR_FIGURE_EACH(rdma, flow, report->rdma_flows)
+        if (flow->recovery && smcr_figure_or_zero(flow->recovery->reordered))
+            return true;
+    return false;
+}
+
 /* Finding: a host wrote data, and announced them long after. Until then the peer's program cannot
  * read them, so the peer is not to blame for the time. The host may have had no room for the
- * message in its send queue, or the path held the message. The finding names the longest time. */
+ * message in its send queue, or the path held the message. The finding names the longest time. It
+ * is left out if packets are captured out of order. */
 static void
 find_late_message(smcr_finder_t *finder)
 {
@@ -456,7 +468,7 @@ find_late_message(smcr_finder_t *finder)
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
         for (int to_server = 1; to_server >= 0; to_server--)
             add_late_data(&late, conn, to_server);
-    if (!late.count)
+    if (!late.count || has_reordered_packets(finder->report))
         return;
     const char *more =
         late.count > 1 ? wmem_strdup_printf(scope, "; also on %s",
